@@ -1,0 +1,480 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Child processes that are bounded: time, output, environment, descriptors.
+#include "common/child.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include <linux/close_range.h>
+
+/* What every child gets: a fixed search path and the POSIX locale in UTC. */
+#define CHILD_PATH "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+#define CHILD_ENVIRONMENT_MAX 32
+#define CHILD_SETUP_FAILED 127
+#define CHILD_KEEP_MAX 16
+
+/* The parent's side of a running child. */
+struct running {
+	pid_t pid;
+	int pidfd;
+	int input, output, error; /* our ends; -1 once closed */
+	int setup;                /* the errno that ended its preparation */
+	size_t written;
+	bool is_exited;
+};
+
+static void release_running(struct running *running)
+{
+	if (running->pid > 0 && !running->is_exited) {
+		/* Fails only when it is already dead; reaping is all that is left. */
+		syscall(SYS_pidfd_send_signal, running->pidfd, SIGKILL, NULL, 0);
+		while (waitpid(running->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	own_fd(&running->pidfd);
+	own_fd(&running->input);
+	own_fd(&running->output);
+	own_fd(&running->error);
+	own_fd(&running->setup);
+}
+
+static int64_t monotonic_ms(void)
+{
+	struct timespec now;
+	int failed = clock_gettime(CLOCK_MONOTONIC, &now);
+
+	assert(!failed);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static bool is_kept(const struct child_spec *spec, int fd)
+{
+	for (size_t i = 0; i < spec->keep_count; i++)
+		if (spec->keep_fds[i] == fd)
+			return true;
+	return false;
+}
+
+/* Closes every descriptor from 3 that is not kept. */
+static int close_others(const struct child_spec *spec, int setup)
+{
+	unsigned int next = 3, highest = (unsigned int)setup;
+
+	for (size_t i = 0; i < spec->keep_count; i++)
+		if ((unsigned int)spec->keep_fds[i] > highest)
+			highest = (unsigned int)spec->keep_fds[i];
+	for (; next <= highest; next++) {
+		int fd = (int)next;
+
+		if (fd == setup || is_kept(spec, fd))
+			continue;
+		close(fd); /* mostly not open: EBADF is what we want */
+	}
+	for (size_t i = 0; i < spec->keep_count; i++)
+		if (fcntl(spec->keep_fds[i], F_SETFD, 0) != 0)
+			return -errno;
+	return syscall(SYS_close_range, highest + 1, ~0U, 0) == 0 ? 0 : -errno;
+}
+
+static int reset_signals(void)
+{
+	sigset_t none;
+
+	for (int number = 1; number < NSIG; number++)
+		/* SIGKILL, SIGSTOP and the C library's own refuse: as they should. */
+		signal(number, SIG_DFL);
+	sigemptyset(&none);
+	return sigprocmask(SIG_SETMASK, &none, NULL) == 0 ? 0 : -errno;
+}
+
+static int enter_child(const struct child_spec *spec, const int standard[3], int setup,
+		       pid_t parent)
+{
+	int error;
+
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
+		return -errno;
+	if (getppid() != parent)
+		return -ESRCH;
+	for (int fd = 0; fd < 3; fd++)
+		if (dup2(standard[fd], fd) < 0)
+			return -errno;
+	error = close_others(spec, setup);
+	if (!error)
+		error = reset_signals();
+	if (!error && (setsid() < 0 || chdir("/") != 0))
+		error = -errno;
+	if (!error && spec->prepare)
+		error = spec->prepare(spec->context);
+	return error;
+}
+
+static void collect_environment(const struct child_spec *spec, const char **ret_list)
+{
+	size_t count = 0;
+
+	ret_list[count++] = CHILD_PATH;
+	ret_list[count++] = "LANG=C.UTF-8";
+	ret_list[count++] = "LC_ALL=C.UTF-8";
+	ret_list[count++] = "TZ=UTC";
+	for (size_t i = 0; spec->environment && spec->environment[i]; i++) {
+		assert(count < CHILD_ENVIRONMENT_MAX);
+		ret_list[count++] = spec->environment[i];
+	}
+	ret_list[count] = NULL;
+}
+
+__attribute__((noreturn)) static void be_child(const struct child_spec *spec,
+					       const int standard[3], int setup,
+					       pid_t parent)
+{
+	const char *environment[CHILD_ENVIRONMENT_MAX + 1];
+	int error = enter_child(spec, standard, setup, parent);
+
+	collect_environment(spec, environment);
+	if (!error && spec->function) {
+		clearenv();
+		for (size_t i = 0; environment[i]; i++)
+			putenv((char *)environment[i]);
+		close(setup);
+		_exit(spec->function(spec->context));
+	}
+	if (!error) {
+		execve(spec->path, (char *const *)spec->arguments,
+		       (char *const *)environment);
+		error = -errno;
+	}
+	/* A parent that does not read it sees status 127 all the same. */
+	if (write(setup, &error, sizeof(error)) < 0)
+		_exit(CHILD_SETUP_FAILED);
+	_exit(CHILD_SETUP_FAILED);
+}
+
+/* A pipe whose ends are above 2, so that dup2() in the child cannot collide. */
+static int make_pipe(int ends[2])
+{
+	int low[2];
+
+	if (pipe2(low, O_CLOEXEC) != 0)
+		return -errno;
+	for (int i = 0; i < 2; i++) {
+		ends[i] = fcntl(low[i], F_DUPFD_CLOEXEC, 3);
+		if (ends[i] < 0) {
+			int error = -errno;
+
+			close(low[0]);
+			close(low[1]);
+			if (i)
+				close(ends[0]);
+			return error;
+		}
+	}
+	close(low[0]);
+	close(low[1]);
+	return 0;
+}
+
+struct pipes {
+	int input[2], output[2], error[2], setup[2];
+};
+
+static void release_pipes(struct pipes *pipes)
+{
+	for (int i = 0; i < 2; i++) {
+		own_fd(&pipes->input[i]);
+		own_fd(&pipes->output[i]);
+		own_fd(&pipes->error[i]);
+		own_fd(&pipes->setup[i]);
+	}
+}
+
+static int make_pipes(const struct child_spec *spec, struct pipes *pipes)
+{
+	int error;
+
+	if (spec->input) {
+		error = make_pipe(pipes->input);
+	} else {
+		int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+		error = null < 0 ? -errno : 0;
+		if (!error) {
+			pipes->input[0] = fcntl(null, F_DUPFD_CLOEXEC, 3);
+			error = pipes->input[0] < 0 ? -errno : 0;
+			close(null);
+		}
+	}
+	if (!error)
+		error = make_pipe(pipes->output);
+	if (!error)
+		error = make_pipe(pipes->error);
+	if (!error)
+		error = make_pipe(pipes->setup);
+	return error;
+}
+
+static int start(const struct child_spec *spec, struct running *running)
+{
+	OWN(release_pipes)
+	struct pipes pipes = {{-1, -1}, {-1, -1}, {-1, -1}, {-1, -1}};
+	pid_t parent = getpid();
+	int error = make_pipes(spec, &pipes);
+
+	if (error)
+		return error;
+	running->pid = fork();
+	if (running->pid < 0)
+		return -errno;
+	if (running->pid == 0) {
+		int standard[3] = {pipes.input[0], pipes.output[1], pipes.error[1]};
+
+		be_child(spec, standard, pipes.setup[1], parent);
+	}
+	running->input = take_fd(&pipes.input[1]);
+	running->output = take_fd(&pipes.output[0]);
+	running->error = take_fd(&pipes.error[0]);
+	running->setup = take_fd(&pipes.setup[0]);
+	running->pidfd = (int)syscall(SYS_pidfd_open, running->pid, 0);
+	if (running->pidfd < 0) {
+		error = -errno;
+		/* Ours and not yet reaped, so the number is still its own. */
+		kill(running->pid, SIGKILL);
+		while (waitpid(running->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+		running->is_exited = true;
+		return error;
+	}
+	for (int i = 0; i < 3; i++) {
+		int fd = i == 0   ? running->input
+			 : i == 1 ? running->output
+				  : running->error;
+
+		if (fd >= 0 && fcntl(fd, F_SETFL, O_NONBLOCK) != 0)
+			return -errno;
+	}
+	return 0;
+}
+
+/* Reads what is there. Closes `*fd` at its end. */
+static int drain(int *fd, size_t limit, struct bytes *bytes, bool *is_overflow)
+{
+	char piece[16384];
+	ssize_t got = read(*fd, piece, sizeof(piece));
+	char *grown;
+
+	if (got < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+	if (got == 0) {
+		own_fd(fd);
+		return 0;
+	}
+	if ((size_t)got > limit - bytes->size) {
+		got = (ssize_t)(limit - bytes->size);
+		*is_overflow = true;
+	}
+	grown = realloc(bytes->data, bytes->size + (size_t)got + 1);
+	if (!grown)
+		return -ENOMEM;
+	memcpy(grown + bytes->size, piece, (size_t)got);
+	bytes->data = grown;
+	bytes->size += (size_t)got;
+	bytes->data[bytes->size] = '\0';
+	return 0;
+}
+
+static int feed(const struct child_spec *spec, struct running *running)
+{
+	ssize_t put = write(running->input, (const char *)spec->input + running->written,
+			    spec->input_size - running->written);
+
+	if (put < 0 && errno != EAGAIN && errno != EINTR && errno != EPIPE)
+		return -errno;
+	if (put < 0 && errno != EPIPE)
+		return 0;
+	if (put > 0)
+		running->written += (size_t)put;
+	/* A child that does not want the rest may close its input. */
+	if (put < 0 || running->written == spec->input_size)
+		own_fd(&running->input);
+	return 0;
+}
+
+static int reap(struct running *running, struct child_result *result)
+{
+	int status;
+	pid_t pid;
+
+	do
+		pid = waitpid(running->pid, &status, 0);
+	while (pid < 0 && errno == EINTR);
+	if (pid < 0)
+		return -errno;
+	running->is_exited = true;
+	result->exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+	result->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+	return 0;
+}
+
+/* One turn: waits for an event and serves it. */
+static int serve(const struct child_spec *spec, struct running *running, int64_t deadline,
+		 struct child_result *result)
+{
+	struct pollfd polled[] = {
+		{.fd = running->is_exited ? -1 : running->pidfd, .events = POLLIN},
+		{.fd = running->output, .events = POLLIN},
+		{.fd = running->error, .events = POLLIN},
+		{.fd = running->input, .events = POLLOUT},
+	};
+	int64_t left = deadline - monotonic_ms();
+	int ready, error = 0;
+
+	ready = left > 0 ? poll(polled, ARRAY_SIZE(polled), (int)left) : 0;
+	if (ready < 0)
+		return errno == EINTR ? 0 : -errno;
+	if (ready == 0) {
+		result->is_timeout = left <= 0 || deadline <= monotonic_ms();
+		return 0;
+	}
+	if (polled[1].revents)
+		error = drain(&running->output, spec->output_limit, &result->output,
+			      &result->is_overflow);
+	if (!error && polled[2].revents)
+		error = drain(&running->error, spec->error_limit, &result->error,
+			      &result->is_overflow);
+	if (!error && polled[3].revents)
+		error = feed(spec, running);
+	if (!error && polled[0].revents)
+		error = reap(running, result);
+	return error;
+}
+
+/* SIGPIPE would end us when a child closes its input: blocked while it runs,
+ * and taken off the queue, for that thread, afterwards. */
+static void block_sigpipe(sigset_t *ret_before)
+{
+	sigset_t pipe_only;
+
+	sigemptyset(&pipe_only);
+	sigaddset(&pipe_only, SIGPIPE);
+	sigprocmask(SIG_BLOCK, &pipe_only, ret_before);
+}
+
+static void restore_sigpipe(const sigset_t *before)
+{
+	sigset_t pipe_only;
+
+	sigemptyset(&pipe_only);
+	sigaddset(&pipe_only, SIGPIPE);
+	while (!sigismember(before, SIGPIPE) &&
+	       sigtimedwait(&pipe_only, NULL, &(struct timespec){0}) > 0)
+		;
+	sigprocmask(SIG_SETMASK, before, NULL);
+}
+
+static int run(const struct child_spec *spec, struct running *running,
+	       struct child_result *result, struct diag *diag)
+{
+	const char *name = spec->path ? spec->path : "child process";
+	int64_t deadline = monotonic_ms() + spec->timeout_ms;
+	int error = start(spec, running), setup_error = 0;
+
+	if (error)
+		return diag_fail(diag, -error, name, "cannot be started");
+	while (!error && !result->is_timeout && !result->is_overflow &&
+	       (!running->is_exited || running->output >= 0 || running->error >= 0))
+		error = serve(spec, running, deadline, result);
+	if (error)
+		return diag_fail(diag, -error, name, "cannot be followed");
+	if (!running->is_exited) {
+		syscall(SYS_pidfd_send_signal, running->pidfd, SIGKILL, NULL, 0);
+		error = reap(running, result);
+		if (error)
+			return diag_fail(diag, -error, name, "cannot be reaped");
+	}
+	if (result->exit_status == CHILD_SETUP_FAILED &&
+	    read(running->setup, &setup_error, sizeof(setup_error)) ==
+		    (ssize_t)sizeof(setup_error))
+		return diag_fail(diag, -setup_error, name, "cannot be started");
+	return 0;
+}
+
+int child_run(const struct child_spec *spec, struct child_result *ret_result,
+	      struct diag *diag)
+{
+	OWN(child_result_release) struct child_result result = {.exit_status = -1};
+	OWN(release_running)
+	struct running running = {0, -1, -1, -1, -1, -1, 0, false};
+	sigset_t before;
+	int error;
+
+	assert(!spec->path != !spec->function && spec->keep_count <= CHILD_KEEP_MAX);
+	result.output.data = calloc(1, 1);
+	result.error.data = calloc(1, 1);
+	if (!result.output.data || !result.error.data)
+		return diag_no_memory(diag);
+	block_sigpipe(&before);
+	error = run(spec, &running, &result, diag);
+	restore_sigpipe(&before);
+	if (error)
+		return error;
+	*ret_result = result;
+	result = (struct child_result){0};
+	return 0;
+}
+
+static const char *last_line(struct bytes *error)
+{
+	char *line;
+
+	while (error->size && error->data[error->size - 1] == '\n')
+		error->data[--error->size] = '\0';
+	line = error->data ? strrchr(error->data, '\n') : NULL;
+	return line ? line + 1 : error->data ? error->data : "";
+}
+
+int child_explain(const struct child_spec *spec, const struct child_result *result,
+		  struct diag *diag)
+{
+	const char *name = spec->path ? spec->path : "child process";
+	struct bytes error = result->error;
+
+	if (result->is_timeout)
+		return diag_fail(diag, 0, name, "not done after %d ms", spec->timeout_ms);
+	if (result->is_overflow)
+		return diag_fail(diag, 0, name, "printed more than it may");
+	if (result->signal)
+		return diag_fail(diag, 0, name, "ended by signal %d", result->signal);
+	return diag_fail(diag, 0, name, "exit status %d: %s", result->exit_status,
+			 last_line(&error));
+}
+
+int child_run_checked(const struct child_spec *spec, struct child_result *ret_result,
+		      struct diag *diag)
+{
+	OWN(child_result_release) struct child_result result = {0};
+	int error = child_run(spec, &result, diag);
+
+	if (error)
+		return error;
+	if (result.is_timeout || result.is_overflow || result.exit_status != 0)
+		return child_explain(spec, &result, diag);
+	*ret_result = result;
+	result = (struct child_result){0};
+	return 0;
+}
+
+void child_result_release(struct child_result *result)
+{
+	own_bytes(&result->output);
+	own_bytes(&result->error);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Giving up what a process does not need: privileges, then system calls. */
+#ifndef COMMON_SANDBOX_H
+#define COMMON_SANDBOX_H
+
+#include <stddef.h>
+
+#include <seccomp.h>
+
+#include "common/diag.h"
+
+/*
+ * Theory of operation
+ *
+ * In this order, each step failing closed (the process must end if one fails):
+ * stray descriptors are closed; what is needed is opened by the caller;
+ * sandbox_drop_privileges(); the caller's rlimits; sandbox_filter(). After it
+ * the first byte that somebody else wrote may be read.
+ *
+ * Plain prctl() and capset(): the static archive of libcap-ng reads accounts and
+ * name services, which the agent must not contain.
+ */
+
+#define SANDBOX_CONDITIONS_MAX 2
+
+/* One allowed system call: its number (SCMP_SYS()), and what its arguments must
+ * be, all at once; no condition allows every argument. */
+struct sandbox_call {
+	int number;
+	unsigned int condition_count;
+	struct scmp_arg_cmp conditions[SANDBOX_CONDITIONS_MAX];
+};
+
+/* Closes every descriptor from `first` on. */
+int sandbox_close_descriptors(unsigned int first, struct diag *diag);
+
+/* Makes the process not dumpable, sets no-new-privileges, empties the ambient,
+ * bounding (where CAP_SETPCAP allows), inheritable, permitted and effective
+ * capability sets, and proves it by reading them back. */
+int sandbox_drop_privileges(struct diag *diag);
+
+/* Installs an allow-list: any other call, and any call of a foreign
+ * architecture, kills the process (SECCOMP_RET_KILL_PROCESS). */
+int sandbox_filter(const struct sandbox_call *calls, size_t count, struct diag *diag);
+
+#endif

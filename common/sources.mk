@@ -1,0 +1,24 @@
+# What every program shares.
+archives += common
+common_sources := \
+	common/canonical.c \
+	common/child.c \
+	common/cli.c \
+	common/clock.c \
+	common/diag.c \
+	common/digest.c \
+	common/inet.c \
+	common/json.c \
+	common/json_table.c \
+	common/number.c \
+	common/protected.c \
+	common/sandbox.c
+
+unit_tests += test_diag
+test_diag_sources := tests/unit/test_diag.c
+test_diag_archives := common
+
+fuzz_targets += fuzz_json
+fuzz_json_sources := tests/fuzz/fuzz_json.c
+fuzz_json_archives := common
+fuzz_json_libraries := jansson nettle
