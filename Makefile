@@ -188,3 +188,7 @@ clean:
 help:
 	@sed -n '5,13s/^# *//p' Makefile
 	@echo 'asan fuzz lint static-check repro-check clean'
+
+.PHONY: print-unit-tests
+print-unit-tests:
+	@printf '%s\n' $(addprefix $(BUILD)/tests/,$(unit_tests))
