@@ -2,10 +2,9 @@
 // Canonical JSON: RFC 8785 bytes, and digests of values over them.
 #include "common/canonical.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "common/buffer.h"
 #include "common/json.h"
 
 #define KEPT_INTEGER_LIMIT 1000000000000000 /* one reader in ten changes more */
@@ -32,34 +31,34 @@ static int compare_keys(const void *left, const void *right)
 }
 
 /* RFC 8785, 3.2.2.2. */
-static void write_string(const char *text, size_t length, FILE *stream)
+static void write_string(const char *text, size_t length, struct buffer *buffer)
 {
 	static const char letters[] = {
 		['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r'};
 
-	putc_unlocked('"', stream);
+	buffer_add_byte(buffer, '"');
 	for (size_t i = 0; i < length; i++) {
 		unsigned char byte = (unsigned char)text[i];
 
 		if (byte == '"' || byte == '\\') {
-			putc_unlocked('\\', stream);
-			putc_unlocked(byte, stream);
+			buffer_add_byte(buffer, '\\');
+			buffer_add_byte(buffer, (char)byte);
 		} else if (byte >= 0x20) {
-			putc_unlocked(byte, stream);
+			buffer_add_byte(buffer, (char)byte);
 		} else if (byte < sizeof(letters) && letters[byte]) {
-			putc_unlocked('\\', stream);
-			putc_unlocked(letters[byte], stream);
+			buffer_add_byte(buffer, '\\');
+			buffer_add_byte(buffer, letters[byte]);
 		} else {
-			fprintf(stream, "\\u%04x", byte);
+			buffer_print(buffer, "\\u%04x", byte);
 		}
 	}
-	putc_unlocked('"', stream);
+	buffer_add_byte(buffer, '"');
 }
 
-static int write_value(const json_t *value, unsigned int depth, FILE *stream,
+static int write_value(const json_t *value, unsigned int depth, struct buffer *buffer,
 		       struct diag *diag);
 
-static int write_object(const json_t *object, unsigned int depth, FILE *stream,
+static int write_object(const json_t *object, unsigned int depth, struct buffer *buffer,
 			struct diag *diag)
 {
 	size_t count = json_object_size(object), filled = 0;
@@ -72,58 +71,58 @@ static int write_object(const json_t *object, unsigned int depth, FILE *stream,
 	for (void *i = json_object_iter(walked); i; i = json_object_iter_next(walked, i))
 		keys[filled++] = json_object_iter_key(i);
 	qsort(keys, count, sizeof(*keys), compare_keys);
-	putc_unlocked('{', stream);
+	buffer_add_byte(buffer, '{');
 	for (size_t i = 0; i < count && !error; i++) {
 		if (i)
-			putc_unlocked(',', stream);
-		write_string(keys[i], strlen(keys[i]), stream);
-		putc_unlocked(':', stream);
-		error = write_value(json_object_get(object, keys[i]), depth, stream,
+			buffer_add_byte(buffer, ',');
+		write_string(keys[i], strlen(keys[i]), buffer);
+		buffer_add_byte(buffer, ':');
+		error = write_value(json_object_get(object, keys[i]), depth, buffer,
 				    diag);
 	}
-	putc_unlocked('}', stream);
+	buffer_add_byte(buffer, '}');
 	return error;
 }
 
-static int write_array(const json_t *array, unsigned int depth, FILE *stream,
+static int write_array(const json_t *array, unsigned int depth, struct buffer *buffer,
 		       struct diag *diag)
 {
 	int error = 0;
 
-	putc_unlocked('[', stream);
+	buffer_add_byte(buffer, '[');
 	for (size_t i = 0; i < json_array_size(array) && !error; i++) {
 		if (i)
-			putc_unlocked(',', stream);
-		error = write_value(json_array_get(array, i), depth, stream, diag);
+			buffer_add_byte(buffer, ',');
+		error = write_value(json_array_get(array, i), depth, buffer, diag);
 	}
-	putc_unlocked(']', stream);
+	buffer_add_byte(buffer, ']');
 	return error;
 }
 
-static int write_value(const json_t *value, unsigned int depth, FILE *stream,
+static int write_value(const json_t *value, unsigned int depth, struct buffer *buffer,
 		       struct diag *diag)
 {
-	if (depth > JSON_MAX_DEPTH)
+	if (depth == JSON_MAX_DEPTH && (json_is_object(value) || json_is_array(value)))
 		return diag_refuse(diag, NULL, "nested deeper than %d", JSON_MAX_DEPTH);
 	switch (json_typeof(value)) {
 	case JSON_OBJECT:
-		return write_object(value, depth + 1, stream, diag);
+		return write_object(value, depth + 1, buffer, diag);
 	case JSON_ARRAY:
-		return write_array(value, depth + 1, stream, diag);
+		return write_array(value, depth + 1, buffer, diag);
 	case JSON_STRING:
-		write_string(json_string_value(value), json_string_length(value), stream);
+		write_string(json_string_value(value), json_string_length(value), buffer);
 		return 0;
 	case JSON_INTEGER:
-		fprintf(stream, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+		buffer_print(buffer, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
 		return 0;
 	case JSON_TRUE:
-		fputs("true", stream);
+		buffer_add(buffer, "true", 4);
 		return 0;
 	case JSON_FALSE:
-		fputs("false", stream);
+		buffer_add(buffer, "false", 5);
 		return 0;
 	case JSON_NULL:
-		fputs("null", stream);
+		buffer_add(buffer, "null", 4);
 		return 0;
 	case JSON_REAL:
 		break;
@@ -133,22 +132,10 @@ static int write_value(const json_t *value, unsigned int depth, FILE *stream,
 
 int canonical_write(const json_t *value, struct bytes *ret_bytes, struct diag *diag)
 {
-	OWN(own_bytes) struct bytes bytes = {0};
-	FILE *stream = open_memstream(&bytes.data, &bytes.size);
-	bool is_short;
-	int error;
+	OWN(own_buffer) struct buffer buffer = {0};
+	int error = write_value(value, 0, &buffer, diag);
 
-	if (!stream)
-		return diag_no_memory(diag);
-	error = write_value(value, 0, stream, diag);
-	/* A memory stream fails for want of memory alone. */
-	is_short = ferror(stream);
-	if (fclose(stream) != 0 || is_short)
-		return diag_no_memory(diag);
-	if (error)
-		return error;
-	*ret_bytes = take_bytes(&bytes);
-	return 0;
+	return error ? error : buffer_take(&buffer, ret_bytes, diag);
 }
 
 int canonical_digest(const json_t *value, char ret_text[DIGEST_TEXT_SIZE],

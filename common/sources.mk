@@ -1,6 +1,7 @@
 # What every program shares.
 archives += common
 common_sources := \
+	common/buffer.c \
 	common/canonical.c \
 	common/child.c \
 	common/cli.c \
