@@ -9,6 +9,36 @@
 
 #include "common/own.h"
 
+#define MAX_DIGITS 16 /* of 2^53 - 1: with more, jansson gives up at 2^63 */
+
+/*
+ * jansson 2.14 ignores that memory ended while it gathers a token, and goes on
+ * with a shorter one (load.c, lex_save()). So its allocations are watched, and a
+ * parse during which one failed has failed, whatever it gave.
+ */
+static bool is_memory_short;
+
+static void *watched_malloc(size_t size)
+{
+	void *memory = malloc(size);
+
+	if (!memory)
+		is_memory_short = true;
+	return memory;
+}
+
+void json_watch_memory(void)
+{
+	/* What was allocated before goes to the same free(). */
+	json_set_alloc_funcs(watched_malloc, free);
+	is_memory_short = false;
+}
+
+bool json_is_memory_short(void)
+{
+	return is_memory_short;
+}
+
 static bool is_digit(char character)
 {
 	return character >= '0' && character <= '9';
@@ -17,7 +47,7 @@ static bool is_digit(char character)
 /* The number that starts at `text`: NULL, or what is wrong with it. */
 static const char *check_number(const char *text, const char *end)
 {
-	const char *at = text + (*text == '-');
+	const char *at = text + (*text == '-'), *digits = at;
 
 	if (*text == '-' && at < end && *at == '0')
 		return "-0, or a number that starts with it";
@@ -25,40 +55,67 @@ static const char *check_number(const char *text, const char *end)
 		at++;
 	if (at < end && (*at == '.' || *at == 'e' || *at == 'E'))
 		return "a number that is not written as an integer";
+	if (at - digits > MAX_DIGITS)
+		return "an integer beyond 2^53 - 1";
 	return NULL;
 }
 
 /* Looks for what jansson would accept: floats, -0, too much depth. The text may
- * still be anything; whatever else is wrong with it, jansson says. */
-static const char *check_text(const char *text, const char *end)
+ * still be anything; whatever else is wrong with it, jansson says. Returns NULL,
+ * or what is wrong at `*ret_where`. */
+static const char *check_text(const char *text, const char *end, const char **ret_where)
 {
-	bool is_string = false;
+	bool is_string = false, is_escaped = false;
 	unsigned int depth = 0;
-	const char *wrong;
+	const char *wrong = NULL;
 
-	for (const char *at = text; at < end; at++) {
+	for (const char *at = text; at < end && !wrong; at++) {
+		*ret_where = at;
 		if (is_string) {
-			if (*at == '\\')
-				at++;
-			else if (*at == '"')
+			if (*at == '"' && !is_escaped)
 				is_string = false;
+			is_escaped = *at == '\\' && !is_escaped;
 			continue;
 		}
 		if (*at == '"')
 			is_string = true;
 		else if ((*at == '{' || *at == '[') && ++depth > JSON_MAX_DEPTH)
-			return "nested deeper than 16";
+			wrong = "nested deeper than 16";
 		else if ((*at == '}' || *at == ']') && depth > 0)
 			depth--;
 		if (*at != '-' && !is_digit(*at))
 			continue;
 		wrong = check_number(at, end);
-		if (wrong)
-			return wrong;
 		while (at + 1 < end && is_digit(at[1]))
 			at++;
 	}
-	return NULL;
+	return wrong;
+}
+
+/* Where `where` is in `text`, as jansson counts: lines and columns from 1; a
+ * column is a character, not a byte. */
+static void find_line(const char *text, const char *where, int *ret_line, int *ret_column)
+{
+	*ret_line = 1;
+	*ret_column = 1;
+	for (; text < where; text++) {
+		if (*text == '\n') {
+			++*ret_line;
+			*ret_column = 1;
+		} else if (((unsigned char)*text & 0xc0) != 0x80) {
+			++*ret_column;
+		}
+	}
+}
+
+static int refuse_text(const char *text, const char *where, const char *wrong,
+		       const char *name, struct diag *diag)
+{
+	int line, column;
+
+	find_line(text, where, &line, &column);
+	return diag_refuse(diag, name, "not strict JSON: line %d, column %d: %s", line,
+			   column, wrong);
 }
 
 static int check_integers(const struct json_at *at, struct diag *diag)
@@ -91,19 +148,22 @@ int json_parse(const void *data, size_t size, size_t limit, const char *name,
 	       json_t **ret_root, struct diag *diag)
 {
 	OWN(own_json) json_t *root = NULL;
-	const char *text = data, *wrong;
+	const char *text = data, *where = data, *wrong;
 	json_error_t cause;
 	int error;
 
 	if (size > limit)
 		return diag_refuse(diag, name, "larger than %zu bytes", limit);
+	if (size == 0)
+		return diag_refuse(diag, name, "not strict JSON: empty");
 	if (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
 		return diag_refuse(diag, name, "starts with a byte order mark");
-	wrong = check_text(text, text + size);
+	wrong = check_text(text, text + size, &where);
 	if (wrong)
-		return diag_refuse(diag, name, "not strict JSON: %s", wrong);
+		return refuse_text(text, where, wrong, name, diag);
+	json_watch_memory();
 	root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &cause);
-	if (!root && json_error_code(&cause) == json_error_out_of_memory)
+	if (is_memory_short)
 		return diag_no_memory(diag);
 	if (!root)
 		return diag_refuse(diag, name, "not strict JSON: line %d, column %d: %s",

@@ -38,6 +38,11 @@ static inline void own_json(json_t **value)
 	*value = NULL;
 }
 
+/* Starts to watch jansson's allocations, and tells whether one failed since: some
+ * of its functions do not say that it was memory. */
+void json_watch_memory(void);
+bool json_is_memory_short(void);
+
 /* Parses `size` bytes as one JSON object under the rules of SPEC 3: at most
  * `limit` bytes, UTF-8 without byte order mark, no repeated key, float, -0,
  * U+0000 or lone surrogate, integers within +-JSON_MAX_INTEGER, at most
