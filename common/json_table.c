@@ -2,6 +2,7 @@
 // A document's form as a table: decoder, closed key set and encoder in one.
 #include "common/json_table.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -69,7 +70,7 @@ static int decode_text(const struct json_at *at, const struct json_field *field,
 		return json_refuse(at, diag, "not a string");
 	text = json_string_value(at->value);
 	length = json_string_length(at->value);
-	if (rule && (length > (size_t)field->max || !rule->is_valid(text)))
+	if (rule && !rule->is_valid(text))
 		return json_refuse(at, diag, "not %s", rule->expected);
 	if (length < (size_t)field->min || length > (size_t)field->max)
 		return json_refuse(at, diag, "not of %" PRId64 " to %" PRId64 " bytes",
@@ -78,11 +79,20 @@ static int decode_text(const struct json_at *at, const struct json_field *field,
 	return 0;
 }
 
+static int encode_string(const char *text, json_t **ret_value)
+{
+	json_watch_memory();
+	*ret_value = json_string(text);
+	if (*ret_value)
+		return 0;
+	/* jansson refuses what is not UTF-8, and gives no other reason. */
+	return json_is_memory_short() ? -ENOMEM : -EILSEQ;
+}
+
 static int encode_text(const struct json_field *field, const void *object,
 		       json_t **ret_value)
 {
-	*ret_value = json_string(const_member(object, field->offset));
-	return *ret_value ? 0 : -ENOMEM;
+	return encode_string(const_member(object, field->offset), ret_value);
 }
 
 static int decode_literal(const struct json_at *at, const struct json_field *field,
@@ -100,8 +110,7 @@ static int encode_literal(const struct json_field *field, const void *object,
 			  json_t **ret_value)
 {
 	(void)object;
-	*ret_value = json_string(field->detail);
-	return *ret_value ? 0 : -ENOMEM;
+	return encode_string(field->detail, ret_value);
 }
 
 static int decode_choice(const struct json_at *at, const struct json_field *field,
@@ -128,16 +137,21 @@ static int encode_choice(const struct json_field *field, const void *object,
 			 json_t **ret_value)
 {
 	const char *const *names = field->detail;
+	int chosen = *(const int *)const_member(object, field->offset), count = 0;
 
-	*ret_value =
-		json_string(names[*(const int *)const_member(object, field->offset)]);
-	return *ret_value ? 0 : -ENOMEM;
+	while (names[count])
+		count++;
+	assert(chosen >= 0 && chosen < count);
+	return encode_string(names[chosen], ret_value);
 }
 
 static int decode_object(const struct json_at *at, const struct json_field *field,
 			 void *object, struct diag *diag)
 {
-	return json_table_decode(at, field->detail, member(object, field->offset), diag);
+	const struct json_table *table = field->detail;
+
+	assert(table->size == field->size);
+	return json_table_decode(at, table, member(object, field->offset), diag);
 }
 
 static int encode_object(const struct json_field *field, const void *object,
@@ -157,6 +171,7 @@ static int decode_array(const struct json_at *at, const struct json_field *field
 	size_t count = json_array_size(at->value);
 	int error;
 
+	assert(item->size == field->size);
 	if (!json_is_array(at->value))
 		return json_refuse(at, diag, "not an array");
 	if (count < (size_t)field->min || count > (size_t)field->max)
@@ -183,6 +198,7 @@ static int encode_array(const struct json_field *field, const void *object,
 	json_t *value;
 	int error;
 
+	assert(count <= (size_t)field->max);
 	if (!array)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
@@ -404,8 +420,8 @@ int json_table_encode(const struct json_table *table, const void *object,
 		    !*(const bool *)const_member(object, field->present_offset))
 			continue;
 		error = field->type->encode(field, object, &item);
-		/* Encoding fails for want of memory, or for text of our own that is
-		 * not UTF-8, which jansson reports in the same way. */
+		if (error && error != -ENOMEM)
+			return diag_fail(diag, -error, field->key, "cannot be encoded");
 		if (error || json_object_set_new(value, field->key, item) != 0)
 			return diag_no_memory(diag);
 	}

@@ -85,18 +85,28 @@ extern const struct json_rule json_rule_name;
 
 #define JSON_MEMBER_SIZE(struct_, member) sizeof(((struct_ *)NULL)->member)
 
+/* 0 where `condition_` holds; does not compile where it does not. A row whose type
+ * is not its member's would write past it. */
+#define JSON_REQUIRE(condition_) (0 * sizeof(char[(condition_) ? 1 : -1]))
+#define JSON_IS_TYPE(struct_, member_, type_)                                            \
+	__builtin_types_compatible_p(__typeof__(((struct_ *)NULL)->member_), type_)
+#define JSON_OFFSET(struct_, member_, type_)                                             \
+	(offsetof(struct_, member_) + JSON_REQUIRE(JSON_IS_TYPE(struct_, member_, type_)))
+
 #define JSON_LITERAL(key_, text_)                                                        \
 	.key = (key_), .type = &json_type_literal, .detail = (text_)
 #define JSON_INTEGER(struct_, member_, min_, max_)                                       \
 	.key = #member_, .type = &json_type_integer,                                     \
-	.offset = offsetof(struct_, member_), .size = sizeof(int64_t), .min = (min_),    \
-	.max = (max_)
+	.offset = JSON_OFFSET(struct_, member_, int64_t), .size = sizeof(int64_t),       \
+	.min = (min_), .max = (max_)
 #define JSON_BOOLEAN(struct_, member_)                                                   \
 	.key = #member_, .type = &json_type_boolean,                                     \
-	.offset = offsetof(struct_, member_), .size = sizeof(bool)
+	.offset = JSON_OFFSET(struct_, member_, bool), .size = sizeof(bool)
 /* At most the member's size less its NUL; `rule_` may be NULL. */
 #define JSON_TEXT(struct_, member_, min_, rule_)                                         \
-	.key = #member_, .type = &json_type_text, .offset = offsetof(struct_, member_),  \
+	.key = #member_, .type = &json_type_text,                                        \
+	.offset =                                                                        \
+		JSON_OFFSET(struct_, member_, char[JSON_MEMBER_SIZE(struct_, member_)]), \
 	.size = JSON_MEMBER_SIZE(struct_, member_), .min = (min_),                       \
 	.max = (int64_t)JSON_MEMBER_SIZE(struct_, member_) - 1, .detail = (rule_)
 #define JSON_DIGEST(struct_, member_)                                                    \
@@ -104,7 +114,8 @@ extern const struct json_rule json_rule_name;
 /* An int that indexes `names_`, an array of texts that ends with NULL. */
 #define JSON_CHOICE(struct_, member_, names_)                                            \
 	.key = #member_, .type = &json_type_choice,                                      \
-	.offset = offsetof(struct_, member_), .size = sizeof(int), .detail = (names_)
+	.offset = JSON_OFFSET(struct_, member_, int), .size = sizeof(int),               \
+	.detail = (names_)
 #define JSON_OBJECT(struct_, member_, table_)                                            \
 	.key = #member_, .type = &json_type_object,                                      \
 	.offset = offsetof(struct_, member_),                                            \
@@ -116,7 +127,7 @@ extern const struct json_rule json_rule_name;
 	.size = JSON_MEMBER_SIZE(struct_, member_[0]), .min = (min_),                    \
 	.max = (int64_t)(JSON_MEMBER_SIZE(struct_, member_) /                            \
 			 JSON_MEMBER_SIZE(struct_, member_[0])),                         \
-	.detail = (item_), .count_offset = offsetof(struct_, count_)
+	.detail = (item_), .count_offset = JSON_OFFSET(struct_, count_, size_t)
 #define JSON_ITEM_OBJECT(struct_, table_)                                                \
 	.type = &json_type_object, .size = sizeof(struct_), .detail = (table_)
 #define JSON_ITEM_TEXT(size_, min_, rule_)                                               \
@@ -124,7 +135,9 @@ extern const struct json_rule json_rule_name;
 	.max = (int64_t)(size_)-1, .detail = (rule_)
 /* Added to a row whose key may be absent: `present_` is a bool member of the
  * struct, not its first. */
-#define JSON_OPTIONAL(struct_, present_) .present_offset = offsetof(struct_, present_)
+#define JSON_OPTIONAL(struct_, present_)                                                 \
+	.present_offset = JSON_OFFSET(struct_, present_, bool) +                         \
+			  JSON_REQUIRE(offsetof(struct_, present_) > 0)
 
 #define JSON_TABLE(struct_, fields_)                                                     \
 	{                                                                                \
@@ -147,7 +160,8 @@ int json_table_parse_kept(const void *data, size_t size, size_t limit, const cha
 			  const struct json_table *table, void *ret_object,
 			  struct diag *diag);
 
-/* Encodes `object`; the caller owns the value. Returns 0 or -ENOMEM. */
+/* Encodes `object`; the caller owns the value. Fails ("could not tell") for want of
+ * memory, or with -EILSEQ for a text that is not UTF-8. */
 int json_table_encode(const struct json_table *table, const void *object,
 		      json_t **ret_value, struct diag *diag);
 
