@@ -15,7 +15,9 @@
 static int open_component(int parent, const char *name, uint64_t flags)
 {
 	struct open_how how = {
-		.flags = flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
+		/* Not O_NOFOLLOW: a link to a directory would then be reported as "not
+		 * a directory". RESOLVE_NO_SYMLINKS refuses every link, ELOOP. */
+		.flags = flags | O_CLOEXEC | O_NONBLOCK,
 		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
 	};
 
