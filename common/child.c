@@ -97,15 +97,22 @@ static int reset_signals(void)
 	return sigprocmask(SIG_SETMASK, &none, NULL) == 0 ? 0 : -errno;
 }
 
+/* The kernel forgets the signal whenever the child's credentials change
+ * (commit_creds()). A parent that died before the call is seen by its absence. */
+static int die_with_parent(pid_t parent)
+{
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
+		return -errno;
+	return getppid() == parent ? 0 : -ESRCH;
+}
+
 static int enter_child(const struct child_spec *spec, const int standard[3], int setup,
 		       pid_t parent)
 {
-	int error;
+	int error = die_with_parent(parent);
 
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
-		return -errno;
-	if (getppid() != parent)
-		return -ESRCH;
+	if (error)
+		return error;
 	for (int fd = 0; fd < 3; fd++)
 		if (dup2(standard[fd], fd) < 0)
 			return -errno;
@@ -114,8 +121,11 @@ static int enter_child(const struct child_spec *spec, const int standard[3], int
 		error = reset_signals();
 	if (!error && (setsid() < 0 || chdir("/") != 0))
 		error = -errno;
-	if (!error && spec->prepare)
+	if (!error && spec->prepare) {
 		error = spec->prepare(spec->context);
+		if (!error)
+			error = die_with_parent(parent);
+	}
 	return error;
 }
 
