@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The deny guard, loaded over netlink without the nft language.
+#include "policy/kernel/guard.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <arpa/inet.h>
+#include <linux/netfilter.h>
+#include <linux/netfilter/nf_tables.h>
+
+#include "policy/kernel/nfnl.h"
+#include "policy/mark.h"
+
+/* 2 elements of 24 bytes for each range and the first; the rest is under 1 KiB. */
+#define GUARD_BATCH_SIZE 16384
+
+#define GUARD_PRIORITY (-310)        /* before connection tracking, -200 */
+#define GUARD_MARKED_PRIORITY (-150) /* after it: marks are there */
+
+/* nft's own number of the type "uid" (its datatype.h); the kernel only keeps it. */
+#define GUARD_TYPE_UID 24
+
+static const char subjects_set[] = "subjects";
+static const char output_chain[] = "output";
+static const char marked_chain[] = "marked_output";
+
+static void put_table(struct nfnl_batch *batch, const char *table)
+{
+	/* Without flags, so that a table that is there is left as it is, for
+	 * the message after this to delete; a dormant one too. */
+	nfnl_batch_add(batch, NFT_MSG_NEWTABLE, NFPROTO_INET, NLM_F_CREATE);
+	nfnl_put_string(batch, NFTA_TABLE_NAME, table);
+	nfnl_batch_add(batch, NFT_MSG_DELTABLE, NFPROTO_INET, 0);
+	nfnl_put_string(batch, NFTA_TABLE_NAME, table);
+	nfnl_batch_add(batch, NFT_MSG_NEWTABLE, NFPROTO_INET, NLM_F_CREATE | NLM_F_EXCL);
+	nfnl_put_string(batch, NFTA_TABLE_NAME, table);
+	nfnl_put_u32(batch, NFTA_TABLE_FLAGS, 0);
+}
+
+static void put_chain(struct nfnl_batch *batch, const char *table, const char *name,
+		      int priority)
+{
+	struct nlattr *hook;
+
+	nfnl_batch_add(batch, NFT_MSG_NEWCHAIN, NFPROTO_INET, NLM_F_CREATE | NLM_F_EXCL);
+	nfnl_put_string(batch, NFTA_CHAIN_TABLE, table);
+	nfnl_put_string(batch, NFTA_CHAIN_NAME, name);
+	nfnl_put_string(batch, NFTA_CHAIN_TYPE, "filter");
+	nfnl_put_u32(batch, NFTA_CHAIN_POLICY, NF_ACCEPT);
+	hook = nfnl_nest(batch, NFTA_CHAIN_HOOK);
+	nfnl_put_u32(batch, NFTA_HOOK_HOOKNUM, NF_INET_LOCAL_OUT);
+	nfnl_put_u32(batch, NFTA_HOOK_PRIORITY, (uint32_t)priority);
+	nfnl_nest_end(batch, hook);
+}
+
+static void put_data(struct nfnl_batch *batch, uint16_t type, uint32_t bytes)
+{
+	struct nlattr *nest = nfnl_nest(batch, type);
+
+	nfnl_put_bytes(batch, NFTA_DATA_VALUE, &bytes, sizeof(bytes));
+	nfnl_nest_end(batch, nest);
+}
+
+/* The ends of a range are elements of their own, the second one past it; a set
+ * that does not begin at 0 begins with an end there. This is how nft fills any
+ * set of intervals. `batch` may be NULL, to count. */
+static uint32_t put_elements(struct nfnl_batch *batch, const struct subjects *subjects)
+{
+	uint32_t count = 0;
+
+	for (size_t i = 0; i <= subjects->count; i++) {
+		const struct subject_range *range = &subjects->ranges[i ? i - 1 : 0];
+		uint32_t keys[2] = {range->first, range->last + 1};
+
+		if (i == 0)
+			keys[1] = 0;
+		for (uint32_t end = i == 0; end < 2; end++) {
+			struct nlattr *element;
+
+			count++;
+			if (!batch)
+				continue;
+			element = nfnl_nest(batch, (uint16_t)count);
+			if (end)
+				nfnl_put_u32(batch, NFTA_SET_ELEM_FLAGS,
+					     NFT_SET_ELEM_INTERVAL_END);
+			put_data(batch, NFTA_SET_ELEM_KEY, htonl(keys[end]));
+			nfnl_nest_end(batch, element);
+		}
+	}
+	return count;
+}
+
+static void put_set(struct nfnl_batch *batch, const char *table,
+		    const struct subjects *subjects)
+{
+	struct nlattr *nest;
+
+	nfnl_batch_add(batch, NFT_MSG_NEWSET, NFPROTO_INET, NLM_F_CREATE | NLM_F_EXCL);
+	nfnl_put_string(batch, NFTA_SET_TABLE, table);
+	nfnl_put_string(batch, NFTA_SET_NAME, subjects_set);
+	nfnl_put_u32(batch, NFTA_SET_FLAGS, NFT_SET_CONSTANT | NFT_SET_INTERVAL);
+	nfnl_put_u32(batch, NFTA_SET_KEY_TYPE, GUARD_TYPE_UID);
+	nfnl_put_u32(batch, NFTA_SET_KEY_LEN, sizeof(uint32_t));
+	nfnl_put_u32(batch, NFTA_SET_ID, 1);
+	nest = nfnl_nest(batch, NFTA_SET_DESC);
+	nfnl_put_u32(batch, NFTA_SET_DESC_SIZE, put_elements(NULL, subjects));
+	nfnl_nest_end(batch, nest);
+
+	nfnl_batch_add(batch, NFT_MSG_NEWSETELEM, NFPROTO_INET, NLM_F_CREATE);
+	nfnl_put_string(batch, NFTA_SET_ELEM_LIST_TABLE, table);
+	nfnl_put_string(batch, NFTA_SET_ELEM_LIST_SET, subjects_set);
+	nfnl_put_u32(batch, NFTA_SET_ELEM_LIST_SET_ID, 1);
+	nest = nfnl_nest(batch, NFTA_SET_ELEM_LIST_ELEMENTS);
+	put_elements(batch, subjects);
+	nfnl_nest_end(batch, nest);
+}
+
+/* --- rules --------------------------------------------------------------------- */
+
+struct expression {
+	struct nlattr *list, *data;
+};
+
+static struct expression start_expression(struct nfnl_batch *batch, const char *name)
+{
+	struct expression started;
+
+	started.list = nfnl_nest(batch, NFTA_LIST_ELEM);
+	nfnl_put_string(batch, NFTA_EXPR_NAME, name);
+	started.data = nfnl_nest(batch, NFTA_EXPR_DATA);
+	return started;
+}
+
+static void end_expression(struct nfnl_batch *batch, const struct expression *started)
+{
+	nfnl_nest_end(batch, started->data);
+	nfnl_nest_end(batch, started->list);
+}
+
+/* An expression whose attributes are numbers alone. */
+static void put_numbers(struct nfnl_batch *batch, const char *name,
+			const uint32_t (*pairs)[2], size_t count)
+{
+	struct expression started = start_expression(batch, name);
+
+	for (size_t i = 0; i < count; i++)
+		nfnl_put_u32(batch, (uint16_t)pairs[i][0], pairs[i][1]);
+	end_expression(batch, &started);
+}
+
+/* counter reject with icmpx admin-prohibited */
+static void put_verdict(struct nfnl_batch *batch)
+{
+	struct expression started;
+
+	put_numbers(batch, "counter", NULL, 0);
+	started = start_expression(batch, "reject");
+	nfnl_put_u32(batch, NFTA_REJECT_TYPE, NFT_REJECT_ICMPX_UNREACH);
+	nfnl_put_u8(batch, NFTA_REJECT_ICMP_CODE, NFT_REJECT_ICMPX_ADMIN_PROHIBITED);
+	end_expression(batch, &started);
+}
+
+static struct nlattr *start_rule(struct nfnl_batch *batch, const char *table,
+				 const char *chain)
+{
+	nfnl_batch_add(batch, NFT_MSG_NEWRULE, NFPROTO_INET, NLM_F_CREATE | NLM_F_APPEND);
+	nfnl_put_string(batch, NFTA_RULE_TABLE, table);
+	nfnl_put_string(batch, NFTA_RULE_CHAIN, chain);
+	return nfnl_nest(batch, NFTA_RULE_EXPRESSIONS);
+}
+
+/* meta skuid @subjects: the set is ordered as numbers are, so in network order. */
+static void put_subjects_rule(struct nfnl_batch *batch, const char *table)
+{
+	static const uint32_t meta[][2] = {{NFTA_META_KEY, NFT_META_SKUID},
+					   {NFTA_META_DREG, NFT_REG_1}};
+	static const uint32_t order[][2] = {{NFTA_BYTEORDER_SREG, NFT_REG_1},
+					    {NFTA_BYTEORDER_DREG, NFT_REG_1},
+					    {NFTA_BYTEORDER_OP, NFT_BYTEORDER_HTON},
+					    {NFTA_BYTEORDER_LEN, 4},
+					    {NFTA_BYTEORDER_SIZE, 4}};
+	struct nlattr *rule = start_rule(batch, table, output_chain);
+	struct expression started;
+
+	put_numbers(batch, "meta", meta, ARRAY_SIZE(meta));
+	put_numbers(batch, "byteorder", order, ARRAY_SIZE(order));
+	started = start_expression(batch, "lookup");
+	nfnl_put_u32(batch, NFTA_LOOKUP_SREG, NFT_REG_1);
+	nfnl_put_string(batch, NFTA_LOOKUP_SET, subjects_set);
+	nfnl_put_u32(batch, NFTA_LOOKUP_SET_ID, 1);
+	end_expression(batch, &started);
+	put_verdict(batch);
+	nfnl_nest_end(batch, rule);
+}
+
+/* ct mark & MARK_OURS_MASK == MARK_OURS; a mark is in host order. */
+static void put_marked_rule(struct nfnl_batch *batch, const char *table)
+{
+	static const uint32_t ct[][2] = {{NFTA_CT_KEY, NFT_CT_MARK},
+					 {NFTA_CT_DREG, NFT_REG_1}};
+	struct nlattr *rule = start_rule(batch, table, marked_chain);
+	struct expression started;
+
+	put_numbers(batch, "ct", ct, ARRAY_SIZE(ct));
+	started = start_expression(batch, "bitwise");
+	nfnl_put_u32(batch, NFTA_BITWISE_SREG, NFT_REG_1);
+	nfnl_put_u32(batch, NFTA_BITWISE_DREG, NFT_REG_1);
+	nfnl_put_u32(batch, NFTA_BITWISE_OP, NFT_BITWISE_BOOL);
+	nfnl_put_u32(batch, NFTA_BITWISE_LEN, 4);
+	put_data(batch, NFTA_BITWISE_MASK, MARK_OURS_MASK);
+	put_data(batch, NFTA_BITWISE_XOR, 0);
+	end_expression(batch, &started);
+	started = start_expression(batch, "cmp");
+	nfnl_put_u32(batch, NFTA_CMP_SREG, NFT_REG_1);
+	nfnl_put_u32(batch, NFTA_CMP_OP, NFT_CMP_EQ);
+	put_data(batch, NFTA_CMP_DATA, MARK_OURS);
+	end_expression(batch, &started);
+	put_verdict(batch);
+	nfnl_nest_end(batch, rule);
+}
+
+static int explain(int error, const char *table, struct diag *diag)
+{
+	char place[DIAG_PLACE_SIZE];
+	struct diag cause = *diag;
+
+	snprintf(place, sizeof(place), "table inet %s", table);
+	*diag = (struct diag){0};
+	if (error == -EPERM)
+		return diag_fail(diag, EPERM, place,
+				 "the deny guard was not loaded: another process owns "
+				 "the table, or CAP_NET_ADMIN is missing");
+	return diag_fail(diag, -error, place, "the deny guard was not loaded: %s",
+			 cause.text);
+}
+
+int guard_load(const char *table, const struct subjects *subjects, struct diag *diag)
+{
+	OWN(nfnl_close) struct nfnl nfnl = {0};
+	char buffer[GUARD_BATCH_SIZE] __attribute__((aligned(8)));
+	struct nfnl_batch batch;
+	int error;
+
+	if (!*table || strlen(table) >= NFT_TABLE_MAXNAMELEN)
+		return diag_usage(diag, "table", "not a table's name");
+	if (!subjects->count)
+		return diag_usage(diag, "subjects", "none: this guard would deny nobody");
+	error = nfnl_open(&nfnl, diag);
+	if (error)
+		return error;
+	nfnl_batch_start(&batch, &nfnl, buffer, sizeof(buffer));
+	put_table(&batch, table);
+	put_set(&batch, table, subjects);
+	put_chain(&batch, table, output_chain, GUARD_PRIORITY);
+	put_chain(&batch, table, marked_chain, GUARD_MARKED_PRIORITY);
+	put_subjects_rule(&batch, table);
+	put_marked_rule(&batch, table);
+	error = nfnl_batch_commit(&batch, &nfnl, table, diag);
+	return error ? explain(error, table, diag) : 0;
+}
