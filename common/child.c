@@ -8,9 +8,12 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -30,16 +33,39 @@ struct running {
 	int input, output, error; /* our ends; -1 once closed */
 	int setup;                /* the errno that ended its preparation */
 	size_t written;
-	bool is_exited;
+	bool is_exited; /* ended, but still to be reaped: its number is still its own */
+	bool is_reaped;
 };
+
+/* Ends the child and what it left in its process group. Before the reaping, so
+ * neither number can be another's by now. Only for a child that failed us: what a
+ * child that did well leaves behind is meant to stay. */
+static void end_group(const struct running *running)
+{
+	/* ESRCH: it did not get as far as setsid(). */
+	kill(-running->pid, SIGKILL);
+	/* ESRCH: it has ended; reaping is all that is left. */
+	kill(running->pid, SIGKILL);
+}
+
+static int wait_for(pid_t pid, int *ret_status)
+{
+	pid_t reaped;
+
+	do
+		reaped = waitpid(pid, ret_status, 0);
+	while (reaped < 0 && errno == EINTR);
+	return reaped < 0 ? -errno : 0;
+}
 
 static void release_running(struct running *running)
 {
-	if (running->pid > 0 && !running->is_exited) {
-		/* Fails only when it is already dead; reaping is all that is left. */
-		syscall(SYS_pidfd_send_signal, running->pidfd, SIGKILL, NULL, 0);
-		while (waitpid(running->pid, NULL, 0) < 0 && errno == EINTR)
-			;
+	int status;
+
+	if (running->pid > 0 && !running->is_reaped) {
+		end_group(running);
+		/* ECHILD: the caller lets the kernel reap. */
+		wait_for(running->pid, &status);
 	}
 	own_fd(&running->pidfd);
 	own_fd(&running->input);
@@ -86,6 +112,8 @@ static int close_others(const struct child_spec *spec, int setup)
 	return syscall(SYS_close_range, highest + 1, ~0U, 0) == 0 ? 0 : -errno;
 }
 
+/* Every signal is blocked since before the fork, so none of the parent's handlers
+ * can have run here. */
 static int reset_signals(void)
 {
 	sigset_t none;
@@ -121,6 +149,7 @@ static int enter_child(const struct child_spec *spec, const int standard[3], int
 		error = reset_signals();
 	if (!error && (setsid() < 0 || chdir("/") != 0))
 		error = -errno;
+	umask(S_IWGRP | S_IWOTH);
 	if (!error && spec->prepare) {
 		error = spec->prepare(spec->context);
 		if (!error)
@@ -144,6 +173,16 @@ static void collect_environment(const struct child_spec *spec, const char **ret_
 	ret_list[count] = NULL;
 }
 
+static int set_environment(const char **list)
+{
+	if (clearenv() != 0)
+		return -ENOMEM;
+	for (; *list; list++)
+		if (putenv((char *)*list) != 0)
+			return -errno;
+	return 0;
+}
+
 __attribute__((noreturn)) static void be_child(const struct child_spec *spec,
 					       const int standard[3], int setup,
 					       pid_t parent)
@@ -152,10 +191,13 @@ __attribute__((noreturn)) static void be_child(const struct child_spec *spec,
 	int error = enter_child(spec, standard, setup, parent);
 
 	collect_environment(spec, environment);
+	if (!error && spec->function)
+		error = set_environment(environment);
 	if (!error && spec->function) {
-		clearenv();
-		for (size_t i = 0; environment[i]; i++)
-			putenv((char *)environment[i]);
+		/* What the parent has not flushed yet is not this child's output,
+		 * should the function's library call exit(). */
+		__fpurge(stdout);
+		__fpurge(stderr);
 		close(setup);
 		_exit(spec->function(spec->context));
 	}
@@ -170,28 +212,26 @@ __attribute__((noreturn)) static void be_child(const struct child_spec *spec,
 	_exit(CHILD_SETUP_FAILED);
 }
 
-/* A pipe whose ends are above 2, so that dup2() in the child cannot collide. */
+/* Moves `*fd` above 2, so that dup2() in the child cannot collide with it. */
+static int move_up(int *fd)
+{
+	int higher = fcntl(*fd, F_DUPFD_CLOEXEC, 3);
+
+	if (higher < 0)
+		return -errno;
+	own_fd(fd);
+	*fd = higher;
+	return 0;
+}
+
 static int make_pipe(int ends[2])
 {
-	int low[2];
+	int error;
 
-	if (pipe2(low, O_CLOEXEC) != 0)
+	if (pipe2(ends, O_CLOEXEC) != 0)
 		return -errno;
-	for (int i = 0; i < 2; i++) {
-		ends[i] = fcntl(low[i], F_DUPFD_CLOEXEC, 3);
-		if (ends[i] < 0) {
-			int error = -errno;
-
-			close(low[0]);
-			close(low[1]);
-			if (i)
-				close(ends[0]);
-			return error;
-		}
-	}
-	close(low[0]);
-	close(low[1]);
-	return 0;
+	error = move_up(&ends[0]);
+	return error ? error : move_up(&ends[1]);
 }
 
 struct pipes {
@@ -215,14 +255,8 @@ static int make_pipes(const struct child_spec *spec, struct pipes *pipes)
 	if (spec->input) {
 		error = make_pipe(pipes->input);
 	} else {
-		int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-
-		error = null < 0 ? -errno : 0;
-		if (!error) {
-			pipes->input[0] = fcntl(null, F_DUPFD_CLOEXEC, 3);
-			error = pipes->input[0] < 0 ? -errno : 0;
-			close(null);
-		}
+		pipes->input[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		error = pipes->input[0] < 0 ? -errno : move_up(&pipes->input[0]);
 	}
 	if (!error)
 		error = make_pipe(pipes->output);
@@ -231,6 +265,24 @@ static int make_pipes(const struct child_spec *spec, struct pipes *pipes)
 	if (!error)
 		error = make_pipe(pipes->setup);
 	return error;
+}
+
+/* fork() with every signal blocked: the parent's mask is back on return, the child
+ * sets its own once the parent's handlers are gone. */
+static pid_t fork_quietly(void)
+{
+	sigset_t every, before;
+	pid_t pid;
+	int error;
+
+	sigfillset(&every);
+	sigprocmask(SIG_SETMASK, &every, &before);
+	pid = fork();
+	error = errno;
+	if (pid != 0)
+		sigprocmask(SIG_SETMASK, &before, NULL);
+	errno = error;
+	return pid;
 }
 
 static int start(const struct child_spec *spec, struct running *running)
@@ -242,7 +294,7 @@ static int start(const struct child_spec *spec, struct running *running)
 
 	if (error)
 		return error;
-	running->pid = fork();
+	running->pid = fork_quietly();
 	if (running->pid < 0)
 		return -errno;
 	if (running->pid == 0) {
@@ -254,20 +306,13 @@ static int start(const struct child_spec *spec, struct running *running)
 	running->output = take_fd(&pipes.output[0]);
 	running->error = take_fd(&pipes.error[0]);
 	running->setup = take_fd(&pipes.setup[0]);
+	/* Ours and not yet reaped, so the number is still its own. */
 	running->pidfd = (int)syscall(SYS_pidfd_open, running->pid, 0);
-	if (running->pidfd < 0) {
-		error = -errno;
-		/* Ours and not yet reaped, so the number is still its own. */
-		kill(running->pid, SIGKILL);
-		while (waitpid(running->pid, NULL, 0) < 0 && errno == EINTR)
-			;
-		running->is_exited = true;
-		return error;
-	}
-	for (int i = 0; i < 3; i++) {
-		int fd = i == 0   ? running->input
-			 : i == 1 ? running->output
-				  : running->error;
+	if (running->pidfd < 0)
+		return -errno;
+	for (int i = 0; i < 4; i++) {
+		int fd = (const int[]){running->input, running->output, running->error,
+				       running->setup}[i];
 
 		if (fd >= 0 && fcntl(fd, F_SETFL, O_NONBLOCK) != 0)
 			return -errno;
@@ -321,15 +366,11 @@ static int feed(const struct child_spec *spec, struct running *running)
 
 static int reap(struct running *running, struct child_result *result)
 {
-	int status;
-	pid_t pid;
+	int status, error = wait_for(running->pid, &status);
 
-	do
-		pid = waitpid(running->pid, &status, 0);
-	while (pid < 0 && errno == EINTR);
-	if (pid < 0)
-		return -errno;
-	running->is_exited = true;
+	if (error)
+		return error;
+	running->is_reaped = true;
 	result->exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 	result->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 	return 0;
@@ -363,8 +404,8 @@ static int serve(const struct child_spec *spec, struct running *running, int64_t
 			      &result->is_overflow);
 	if (!error && polled[3].revents)
 		error = feed(spec, running);
-	if (!error && polled[0].revents)
-		error = reap(running, result);
+	if (polled[0].revents)
+		running->is_exited = true;
 	return error;
 }
 
@@ -405,12 +446,11 @@ static int run(const struct child_spec *spec, struct running *running,
 		error = serve(spec, running, deadline, result);
 	if (error)
 		return diag_fail(diag, -error, name, "cannot be followed");
-	if (!running->is_exited) {
-		syscall(SYS_pidfd_send_signal, running->pidfd, SIGKILL, NULL, 0);
-		error = reap(running, result);
-		if (error)
-			return diag_fail(diag, -error, name, "cannot be reaped");
-	}
+	if (result->is_timeout || result->is_overflow)
+		end_group(running);
+	error = reap(running, result);
+	if (error)
+		return diag_fail(diag, -error, name, "cannot be reaped");
 	if (result->exit_status == CHILD_SETUP_FAILED &&
 	    read(running->setup, &setup_error, sizeof(setup_error)) ==
 		    (ssize_t)sizeof(setup_error))
@@ -423,11 +463,13 @@ int child_run(const struct child_spec *spec, struct child_result *ret_result,
 {
 	OWN(child_result_release) struct child_result result = {.exit_status = -1};
 	OWN(release_running)
-	struct running running = {0, -1, -1, -1, -1, -1, 0, false};
+	struct running running = {0, -1, -1, -1, -1, -1, 0, false, false};
 	sigset_t before;
 	int error;
 
 	assert(!spec->path != !spec->function && spec->keep_count <= CHILD_KEEP_MAX);
+	for (size_t i = 0; i < spec->keep_count; i++)
+		assert(spec->keep_fds[i] > 2);
 	result.output.data = calloc(1, 1);
 	result.error.data = calloc(1, 1);
 	if (!result.output.data || !result.error.data)

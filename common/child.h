@@ -15,23 +15,25 @@
  * A child is either a program (`path` and `arguments`) or a function of ours
  * (`function`: for libraries that may crash or exit). Both start the same way:
  * forked with a pidfd, in a new session, signals at their defaults and
- * unblocked, cwd "/", descriptors 0 to 2 ours and none other, parent-death signal
- * SIGKILL; then `prepare` (to change user or namespace), then exec or the
- * function. The environment is exactly PATH, LANG, LC_ALL and TZ, and
+ * unblocked, cwd "/", umask 022, descriptors 0 to 2 ours and none other,
+ * parent-death signal SIGKILL; then `prepare` (to change user or namespace), then
+ * exec or the function. The environment is exactly PATH, LANG, LC_ALL and TZ, and
  * `environment`. No shell is involved.
  *
  * The parent feeds `input` and reads both outputs until end of file *and* exit,
- * or until the deadline or an output's limit; then it kills what it started, by
- * pidfd, and reaps it. Standard output and error have their own limits, and what
- * was read is kept. It never waits for a grandchild that kept a pipe open
- * longer than the deadline.
+ * or until the deadline or an output's limit; then it kills what it started, its
+ * whole process group, and reaps it. Standard output and error have their own
+ * limits, and what was read is kept. It never waits for a grandchild that kept a
+ * pipe open longer than the deadline. The child is reaped last, so its number
+ * stays its own as long as it is used.
  */
 
 struct child_spec {
 	const char *path;             /* absolute */
 	const char *const *arguments; /* argv, ends with NULL */
 	/* Instead of a program: runs in the child, its value (0 to 255) is the exit
-	 * status. Standard output is descriptor 1; it must not return to main. */
+	 * status. Standard output is descriptor 1: use write(), what is left in a
+	 * stdio buffer is lost. */
 	int (*function)(void *context);
 	/* Called in the child before exec or `function`; -errno ends the child and
 	 * is reported as "could not tell". Async-signal-safe calls are not needed:
@@ -44,7 +46,7 @@ struct child_spec {
 	int timeout_ms; /* on CLOCK_MONOTONIC */
 	size_t output_limit;
 	size_t error_limit;
-	const int *keep_fds; /* inherited under the same numbers; or NULL */
+	const int *keep_fds; /* above 2; inherited under the same numbers; or NULL */
 	size_t keep_count;
 };
 
