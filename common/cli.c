@@ -3,7 +3,8 @@
 #include "common/cli.h"
 
 #include <assert.h>
-#include <getopt.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,8 +15,6 @@
 #define HELP_COLUMN 30
 
 static const char *program_name = "netproof";
-
-static const struct cli_option no_options[1];
 
 static void print_command(const struct cli_program *program,
 			  const struct cli_command *command)
@@ -105,62 +104,106 @@ const char *cli_value(const struct cli_values *values, const char *name)
 	return NULL;
 }
 
-enum { OPTION_HELP = 1000, OPTION_VERSION, OPTION_FIRST };
+/* What remains of the command line; `at` is the next to read. */
+struct words {
+	char **at;
+	char **end;
+};
 
-/* Returns -1 to go on, or the exit status. */
-static int parse_options(const struct cli_program *program, int argc, char **argv,
-			 struct cli_values *values)
+static const struct cli_option *find_option(const struct cli_command *command,
+					    const char *name, size_t length)
+{
+	for (size_t i = 0; i < command->option_count; i++)
+		if (strlen(command->options[i].name) == length &&
+		    memcmp(command->options[i].name, name, length) == 0)
+			return &command->options[i];
+	return NULL;
+}
+
+/* Takes one option, "--NAME", "--NAME=VALUE" or "--NAME VALUE". Names are whole:
+ * an abbreviation would mean something else, or nothing, in a later version. A
+ * value that looks like an option is one whose value was forgotten; "=" gives it
+ * all the same. Returns -1 to go on, or the exit status. */
+static int take_option(struct words *words, struct cli_values *values)
 {
 	const struct cli_command *command = values->command;
-	struct option table[CLI_OPTIONS_MAX + 3] = {{0}};
-	size_t count = 0;
-	int found;
+	const char *given = *words->at++, *name = given + 2, *value;
+	size_t length = strcspn(name, "="), index;
+	const struct cli_option *option = NULL;
 
-	assert(command->option_count <= CLI_OPTIONS_MAX);
-	for (; count < command->option_count; count++)
-		table[count] = (struct option){command->options[count].name,
-					       command->options[count].argument ? 1 : 0,
-					       NULL, OPTION_FIRST + (int)count};
-	table[count++] = (struct option){"help", 0, NULL, OPTION_HELP};
-	table[count++] = (struct option){"version", 0, NULL, OPTION_VERSION};
-	opterr = 0;
-	while ((found = getopt_long(argc, argv, ":", table, NULL)) != -1) {
-		const char *given = argv[optind - 1];
-		int index = found - OPTION_FIRST;
+	if (given[1] == '-')
+		option = find_option(command, name, length);
+	if (!option)
+		return usage("%s is not an option here: see --help", given);
+	index = (size_t)(option - command->options);
+	if (values->values[index])
+		return usage("--%s is given twice", option->name);
+	value = name[length] ? name + length + 1 : NULL;
+	if (!option->argument) {
+		values->values[index] = "";
+		return value ? usage("--%s takes no argument", option->name) : -1;
+	}
+	if (!value && words->at < words->end && strncmp(*words->at, "--", 2) != 0)
+		value = *words->at++;
+	if (!value || !*value)
+		return usage("--%s wants an argument: %s", option->name,
+			     option->argument);
+	values->values[index] = value;
+	return -1;
+}
 
-		if (found == OPTION_HELP) {
+/* Whether `word` is the option of that name that every command has. */
+static bool is_common_option(const char *word, const char *name)
+{
+	return strncmp(word, "--", 2) == 0 && strcmp(word + 2, name) == 0;
+}
+
+/* Sorts options from operands, which are moved to the front of the words; after
+ * "--" everything is an operand. Returns -1 to go on, or the exit status. */
+static int parse_words(const struct cli_program *program, struct words words,
+		       struct cli_values *values)
+{
+	char **operand = words.at;
+	bool is_options_end = false;
+	int status;
+
+	values->operands = (const char *const *)words.at;
+	while (words.at < words.end) {
+		if (is_options_end || (*words.at)[0] != '-' || !(*words.at)[1]) {
+			*operand++ = *words.at++;
+			values->operand_count++;
+		} else if (strcmp(*words.at, "--") == 0) {
+			is_options_end = true;
+			words.at++;
+		} else if (is_common_option(*words.at, "help")) {
 			print_help(program);
 			return EXIT_STATUS_OK;
-		}
-		if (found == OPTION_VERSION) {
+		} else if (is_common_option(*words.at, "version")) {
 			printf("%s %s\n", program->name, NETPROOF_VERSION);
 			return EXIT_STATUS_OK;
+		} else {
+			status = take_option(&words, values);
+			if (status >= 0)
+				return status;
 		}
-		if (found == ':')
-			return usage("%s wants an argument", given);
-		if (found == '?')
-			return usage("%s is not an option here: see --help", given);
-		if (values->values[index])
-			return usage("--%s is given twice", command->options[index].name);
-		values->values[index] = optarg ? optarg : "";
 	}
 	return -1;
 }
 
 static int run_command(const struct cli_program *program,
-		       const struct cli_command *command, int argc, char **argv)
+		       const struct cli_command *command, struct words words)
 {
 	struct cli_values values = {.command = command};
-	int status = parse_options(program, argc, argv, &values);
+	int status;
 
+	assert(command->option_count <= CLI_OPTIONS_MAX);
+	status = parse_words(program, words, &values);
 	if (status >= 0)
 		return status;
 	for (size_t i = 0; i < command->option_count; i++)
 		if (command->options[i].is_required && !values.values[i])
 			return usage("--%s is missing: see --help",
 				     command->options[i].name);
-	values.operands = (const char *const *)argv + optind;
-	values.operand_count = (size_t)(argc - optind);
 	if (values.operand_count < command->operands_min)
 		return usage("%s missing: see --help", command->operands);
 	if (values.operand_count > command->operands_max)
@@ -169,27 +212,43 @@ static int run_command(const struct cli_program *program,
 	return (int)command->run(&values);
 }
 
-static int dispatch(const struct cli_program *program, int argc, char **argv)
+static int dispatch(const struct cli_program *program, struct words words)
 {
+	/* Before a command there are only --help and --version. */
+	static const struct cli_command none = {.name = NULL};
 	const struct cli_command *command = program->commands;
-	/* Only for --help and --version before a subcommand. */
-	static const struct cli_command none = {.options = no_options};
+	struct cli_values values = {.command = &none};
+	int status;
 
 	if (!command->name)
-		return run_command(program, command, argc, argv);
-	if (argc < 2)
-		return usage("a command is missing: see %s --help", program->name);
-	if (argv[1][0] == '-') {
-		struct cli_values values = {.command = &none};
-		int status = parse_options(program, argc, argv, &values);
-
-		return status >= 0 ? status
-				   : usage("%s comes before any command", argv[1]);
+		return run_command(program, command, words);
+	if (words.at == words.end)
+		return usage("a command is missing: see --help");
+	for (; command < program->commands + program->command_count; command++) {
+		if (strcmp(*words.at, command->name) != 0)
+			continue;
+		words.at++;
+		return run_command(program, command, words);
 	}
-	for (; command < program->commands + program->command_count; command++)
-		if (strcmp(argv[1], command->name) == 0)
-			return run_command(program, command, argc - 1, argv + 1);
-	return usage("\"%s\" is not a command: see --help", argv[1]);
+	if ((*words.at)[0] != '-')
+		return usage("\"%s\" is not a command: see --help", *words.at);
+	words.end = words.at + 1;
+	status = parse_words(program, words, &values);
+	return status >= 0 ? status : usage("a command is missing: see --help");
+}
+
+/* A standard descriptor that the caller closed would be given to the next file
+ * opened, and output would end up in it. It is filled in such a way that using it
+ * fails, as on a closed one. */
+static int fill_standard_descriptors(void)
+{
+	for (int fd = 0; fd < 3; fd++) {
+		if (fcntl(fd, F_GETFD) >= 0)
+			continue;
+		if (open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) != fd)
+			return -1;
+	}
+	return 0;
 }
 
 int cli_main(const struct cli_program *program, int argc, char **argv)
@@ -198,7 +257,13 @@ int cli_main(const struct cli_program *program, int argc, char **argv)
 	int status;
 
 	program_name = program->name;
-	status = dispatch(program, argc, argv);
+	if (fill_standard_descriptors() != 0)
+		return EXIT_STATUS_UNDECIDED;
+	/* A reader that goes away is an error to handle, not a way to die in the
+	 * middle of what must be cleaned up. */
+	signal(SIGPIPE, SIG_IGN);
+	status = dispatch(program,
+			  (struct words){argc > 0 ? argv + 1 : argv, argv + argc});
 	if ((fflush(stdout) != 0 || ferror(stdout)) && status == EXIT_STATUS_OK) {
 		diag_fail(&diag, 0, NULL, "standard output could not be written");
 		return (int)cli_report(&diag);

@@ -15,7 +15,9 @@
  * and chooses exit statuses. A program is a table of commands, a command a table
  * of options; parsing, the help text and the usage errors all come from it.
  *
- * A program without subcommands has one command whose name is NULL.
+ * A program without subcommands has one command whose name is NULL. Options are
+ * given whole, "--name VALUE" or "--name=VALUE", before or after operands; "--"
+ * ends them; --help and --version are every command's.
  */
 
 #define CLI_OPTIONS_MAX 24
@@ -56,7 +58,9 @@ struct cli_program {
 
 /* Parses `argv`, and runs the command or prints what was asked or is wrong.
  * Returns the exit status: 2 for every mistake in the command line. Output that
- * could not be written turns status 0 into 4. */
+ * could not be written turns status 0 into 4. Before the command runs, closed
+ * standard descriptors are filled so that using them fails, and SIGPIPE is ignored.
+ * `argv` is reordered. */
 int cli_main(const struct cli_program *program, int argc, char **argv);
 
 /* The value of an option of the command; NULL when it was not given. */
