@@ -34,10 +34,11 @@ static int drop_bounding_set(struct diag *diag)
 	return 0;
 }
 
+/* The drop is proved by reading it back and by trying to undo it. */
 static int prove_dropped(struct diag *diag)
 {
 	struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
-	struct __user_cap_data_struct data[2];
+	struct __user_cap_data_struct data[2], one[2] = {{0}};
 
 	if (syscall(SYS_capget, &header, data) != 0)
 		return diag_fail(diag, errno, NULL, "capget");
@@ -45,6 +46,13 @@ static int prove_dropped(struct diag *diag)
 		if (data[word].effective | data[word].permitted | data[word].inheritable)
 			return diag_fail(diag, 0, NULL,
 					 "capabilities remain after capset");
+	one[0].permitted = one[0].effective = 1U << CAP_NET_ADMIN;
+	if (syscall(SYS_capset, &header, one) == 0)
+		return diag_fail(diag, 0, NULL,
+				 "a dropped capability could be taken back");
+	for (unsigned long capability = 0; capability < CAPABILITY_LIMIT; capability++)
+		if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET, capability, 0, 0) == 1)
+			return diag_fail(diag, 0, NULL, "ambient capabilities remain");
 	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1 ||
 	    prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 0)
 		return diag_fail(diag, 0, NULL, "still dumpable, or may gain privileges");
@@ -94,6 +102,9 @@ int sandbox_filter(const struct sandbox_call *calls, size_t count, struct diag *
 	if (!filter)
 		return diag_no_memory(diag);
 	error = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
+	/* The kernel's own errno, not libseccomp's ECANCELED. */
+	if (!error)
+		error = seccomp_attr_set(filter, SCMP_FLTATR_API_SYSRAWRC, 1);
 	if (!error)
 		error = add_calls(filter, calls, count);
 	if (!error)
