@@ -27,6 +27,7 @@ static bool is_ipv6(const char *text, struct in6_addr *ret_address)
 	char canonical[INET6_ADDRSTRLEN];
 
 	return inet_pton(AF_INET6, text, ret_address) == 1 &&
+	       !IN6_IS_ADDR_V4MAPPED(ret_address) &&
 	       inet_ntop(AF_INET6, ret_address, canonical, sizeof(canonical)) &&
 	       strcmp(text, canonical) == 0;
 }

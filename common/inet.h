@@ -17,7 +17,9 @@ struct endpoint {
 };
 
 /* Parses a canonical IPv4 (dotted decimal) or IPv6 (RFC 5952, no scope)
- * literal with a port in host order. Returns 0 or -EINVAL. */
+ * literal with a port in host order. An IPv4 address in IPv6 clothes (RFC 4291,
+ * 2.5.5.2: ::ffff:192.0.2.1) is not one: the kernel would connect over IPv4 and
+ * answer the IPv6 question with it. Returns 0 or -EINVAL. */
 int inet_parse(const char *address, uint16_t port, struct sockaddr_storage *ret_address,
 	       socklen_t *ret_size);
 
