@@ -1,27 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The two clocks every deadline here is taken from.
+// The clocks every deadline and duration here is taken from.
 //
 // A test build (-DNETPROOF_TEST_CLOCK) adds to each clock the milliseconds that
 // a file holds as "WALL BOOT\n"; NETPROOF_TEST_CLOCK in the environment names
-// it. The machine's own clock is never stepped. No released binary is built so.
+// it. It is opened at the first reading and then read again each time, so a
+// confined program reads a clock once before its filter, and a test rewrites the
+// file in place. The machine's own clock is never stepped. No released binary is
+// built so.
 #include "common/clock.h"
 
 #include <assert.h>
 #include <time.h>
 
 #ifdef NETPROOF_TEST_CLOCK
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include "common/own.h"
+#include <unistd.h>
 
 static void read_offsets(int64_t *ret_wall, int64_t *ret_boot)
 {
-	const char *name = getenv("NETPROOF_TEST_CLOCK");
-	OWN(own_file) FILE *file = name ? fopen(name, "re") : NULL;
+	static int fd = -2;
 	long long wall = 0, boot = 0;
+	char text[64];
+	ssize_t got;
 
-	if (file && fscanf(file, "%lld %lld", &wall, &boot) != 2)
+	if (fd == -2) {
+		const char *name = getenv("NETPROOF_TEST_CLOCK");
+
+		fd = name ? open(name, O_RDONLY | O_CLOEXEC) : -1;
+	}
+	got = fd >= 0 ? pread(fd, text, sizeof(text) - 1, 0) : 0;
+	text[got > 0 ? got : 0] = '\0';
+	if (sscanf(text, "%lld %lld", &wall, &boot) != 2)
 		wall = boot = 0;
 	*ret_wall = wall;
 	*ret_boot = boot;
@@ -57,4 +68,13 @@ int64_t clock_boot_ms(void)
 
 	read_offsets(&wall, &boot);
 	return read_ms(CLOCK_BOOTTIME) + boot;
+}
+
+int64_t clock_monotonic_us(void)
+{
+	struct timespec now;
+	int failed = clock_gettime(CLOCK_MONOTONIC, &now);
+
+	assert(!failed);
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
