@@ -1,0 +1,2 @@
+# The probe agent: one static binary.
+tests += net:tests/agent/test_netns.py
