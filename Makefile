@@ -17,6 +17,10 @@
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 .SUFFIXES:
 
+# Every processor, unless the command line says how many or another make shares
+# its own. (Inside a recipe: only there GNU make 4.3 shows its -j.)
+parallel = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
+
 BUILD ?= build
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -35,7 +39,7 @@ all: programs
 
 # $(call probe,FLAGS): FLAGS where the compiler takes them, else nothing.
 probe = $(shell echo 'int main(void) { return 0; }' | \
-	$(CC) -Werror $(1) -x c -o /dev/null - 2>/dev/null && echo '$(1)')
+	$(CC) -Werror $(1) -x c -S -o /dev/null - 2>/dev/null && echo '$(1)')
 
 hardening := -fPIE -fstack-protector-strong $(if $(SANITIZE),,-D_FORTIFY_SOURCE=3) \
 	$(call probe,-fstack-clash-protection) $(call probe,-fcf-protection=full) \
@@ -49,19 +53,21 @@ reproducible := -ffile-prefix-map=$(CURDIR)/= -Wdate-time
 sanitizers := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all \
 	-fno-omit-frame-pointer)
 
-CPPFLAGS := -I. -D_GNU_SOURCE $(if $(TEST_CLOCK),-DNETPROOF_TEST_CLOCK) $(CPPFLAGS)
-CFLAGS := -std=gnu11 -O2 -g $(hardening) $(warnings) $(reproducible) $(sanitizers) \
+# The caller's CPPFLAGS, CFLAGS and LDFLAGS are added, however they are given.
+preprocess := -I. -D_GNU_SOURCE $(if $(TEST_CLOCK),-DNETPROOF_TEST_CLOCK) $(CPPFLAGS)
+compile := -std=gnu11 -O2 -g $(hardening) $(warnings) $(reproducible) $(sanitizers) \
 	-ffunction-sections -fdata-sections $(CFLAGS)
 link_flags := -Wl,-z,relro,-z,now,-z,noexecstack,--as-needed,--gc-sections \
 	-Wl,--build-id=none $(sanitizers) $(LDFLAGS)
 
 packages := jansson nettle libmnl libnftables libcap-ng libseccomp libsystemd
-CPPFLAGS += $(shell pkg-config --cflags $(packages) 2>/dev/null)
+preprocess += $(shell pkg-config --cflags $(packages) 2>/dev/null)
 
 # --- what there is ------------------------------------------------------------
 # A sources.mk adds to:
 #   programs                 names; each with NAME_sources, NAME_archives and
-#                            NAME_libraries (pkg-config names), NAME_static = 1
+#                            NAME_libraries (pkg-config names), NAME_static = 1,
+#                            NAME_link (linker options of its own)
 #   archives                 names; each with NAME_sources; build/lib/libNAME.a
 #   unit_tests, fuzz_targets names; each with NAME_sources, _archives, _libraries
 #   test_programs            like programs: helpers that only tests run
@@ -77,34 +83,49 @@ tests :=
 benches :=
 
 include common/sources.mk
--include $(wildcard agent/sources.mk policy/sources.mk policy/kernel/sources.mk \
+include $(wildcard agent/sources.mk policy/sources.mk policy/kernel/sources.mk \
 	collector/sources.mk verifier/sources.mk proxy/sources.mk systemd/sources.mk \
 	tests/lab/sources.mk tests/faults/sources.mk docs/sources.mk)
 include tests/sources.mk
+lists := $(MAKEFILE_LIST)
 
 # --- rules --------------------------------------------------------------------
 
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
-$(BUILD)/obj/%.o: %.c
+# Holds the compiler and the flags; newer than what was built with others, so that
+# nothing of another compiler or variant is ever left in a folder. (-Werror decides
+# whether something is built, not what.)
+flags := $(shell $(CC) --version 2>/dev/null | head -n 1) $(CC) $(preprocess) \
+	$(filter-out -Werror,$(compile)) $(link_flags)
+.PHONY: FORCE
+$(BUILD):
+	@mkdir -p $@
+$(BUILD)/flags: FORCE | $(BUILD)
+	@pkg-config --exists $(packages) 2>/dev/null || { \
+		echo 'make: compiler or libraries missing: run tests/deps' >&2; exit 1; }
+	$(file >$@.new,$(flags))
+	@cmp -s $@.new $@ && rm -f $@.new || mv $@.new $@
+
+$(BUILD)/obj/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(CC) $(preprocess) $(compile) -MMD -MP -c -o $@ $<
 
 define archive_rule
-$(BUILD)/lib/lib$(1).a: $(call objects,$($(1)_sources))
+$(BUILD)/lib/lib$(1).a: $(call objects,$($(1)_sources)) $(lists)
 	@mkdir -p $$(@D)
 	@rm -f $$@
-	$$(AR) rcsD $$@ $$^
+	$$(AR) rcsD $$@ $$(filter %.o,$$^)
 all_sources += $($(1)_sources)
 endef
 
 # $(1) name, $(2) folder in the build, $(3) further flags
 define program_rule
 $(BUILD)/$(2)/$(1): $(call objects,$($(1)_sources)) \
-		$(patsubst %,$(BUILD)/lib/lib%.a,$($(1)_archives))
+		$(patsubst %,$(BUILD)/lib/lib%.a,$($(1)_archives)) $(lists) $(BUILD)/flags
 	@mkdir -p $$(@D)
-	$$(CC) $$(CFLAGS) $(if $(and $($(1)_static),$(if $(SANITIZE),,yes)),-static-pie,-pie) \
-		$(link_flags) $(3) -o $$@ $$^ \
+	$$(CC) $$(compile) $(if $(and $($(1)_static),$(if $(SANITIZE),,yes)),-static-pie,-pie) \
+		$(link_flags) $($(1)_link) $(3) -o $$@ $$(filter %.o %.a,$$^) \
 		$$(shell pkg-config $(if $($(1)_static),--static) --libs $($(1)_libraries) \
 		2>/dev/null)
 all_sources += $($(1)_sources)
@@ -132,30 +153,44 @@ deps:
 	@tests/deps
 
 test: deps
-	@$(MAKE) check
+	@$(MAKE) $(parallel) check
 
-# The variants that the tests use are built first: everything with gcc, again
-# with clang, and with the sanitizers.
-.PHONY: variants
-variants:
-	@$(MAKE) --silent all test-programs WERROR=1
-	@$(MAKE) --silent all test-programs CC=clang BUILD=build/clang WERROR=1
-	@$(MAKE) --silent all test-programs BUILD=build/asan SANITIZE=address,undefined WERROR=1
-	@$(MAKE) --silent all test-programs BUILD=build/clock TEST_CLOCK=1 WERROR=1
-	@$(MAKE) --silent fuzz-programs CC=clang BUILD=build/fuzz \
+# The rows asked for, and the variants they want: everything with gcc and once more
+# with other clocks; with clang, with sanitizers and as fuzz targets where a row
+# names that variant's folder.
+empty :=
+selected = $(strip $(foreach t,$(tests),$(if $(ONLY),$(if $(findstring \
+	$(subst $(empty) $(empty),|,$(ONLY)),$(t)),$(t)),$(t))))
+wants = $(if $(findstring $(1),$(selected)),variant-$(2))
+variants = variant-gcc variant-clock $(call wants,build/clang,clang) \
+	$(call wants,build/asan,asan) $(call wants,tests/fuzz/run,fuzz)
+
+.PHONY: variants variant-gcc variant-clock variant-clang variant-asan variant-fuzz
+variants: $(variants)
+variant-gcc:
+	@$(MAKE) $(parallel) --silent all test-programs WERROR=1
+variant-clock:
+	@$(MAKE) $(parallel) --silent all test-programs BUILD=build/clock TEST_CLOCK=1 WERROR=1
+variant-clang:
+	@$(MAKE) $(parallel) --silent all test-programs CC=clang BUILD=build/clang WERROR=1
+variant-asan:
+	@$(MAKE) $(parallel) --silent all test-programs BUILD=build/asan \
+		SANITIZE=address,undefined WERROR=1
+variant-fuzz:
+	@$(MAKE) $(parallel) --silent fuzz-programs CC=clang BUILD=build/fuzz \
 		SANITIZE=fuzzer-no-link,address,undefined
 
-check: variants
-	@tests/run --only '$(ONLY)' $(foreach t,$(tests),'$(subst |, ,$(t))')
+rows = $(foreach t,$(tests),'$(subst |, ,$(t))')
 
-asan: variants
-	@tests/run --only '|asan' $(foreach t,$(tests),'$(subst |, ,$(t))')
+check: variants
+	@tests/run --only '$(ONLY)' $(rows)
+
+asan: variant-asan
+	@tests/run --kind asan $(rows)
 
 # Each fuzz target for FUZZ_SECONDS.
 FUZZ_SECONDS ?= 600
-fuzz:
-	@$(MAKE) --silent fuzz-programs CC=clang BUILD=build/fuzz \
-		SANITIZE=fuzzer-no-link,address,undefined
+fuzz: variant-fuzz
 	@for target in $(fuzz_targets); do \
 		tests/fuzz/run $$target -max_total_time=$(FUZZ_SECONDS) || exit 1; done
 
@@ -165,6 +200,7 @@ bench: all test-programs
 lint:
 	@tests/checks/format
 	@tests/checks/layers
+	@tests/checks/words
 	@tests/checks/tidy
 	@tests/checks/cppcheck
 
@@ -179,7 +215,7 @@ repro-check:
 print-sources:
 	@printf '%s\n' $(sort $(all_sources))
 print-cflags:
-	@echo '$(CPPFLAGS) -std=gnu11'
+	@echo '$(preprocess) -std=gnu11'
 
 .PHONY: clean help
 clean:
