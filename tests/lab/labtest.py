@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the tests in a lab share: a lab for a test's length, and a look for its traces."""
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+LAB = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lab")
+GONE_SECONDS = 30
+
+
+def unique_name(word):
+    return f"{word}-{os.getpid()}"
+
+
+def lab(*arguments, check=True, text=True, **more):
+    """Runs `lab ...`; the whole outcome."""
+    done = subprocess.run([LAB, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=text, check=False, **more)
+    if check and done.returncode:
+        raise AssertionError(f"lab {' '.join(arguments)}: exit status {done.returncode}\n"
+                             f"{done.stdout}\n{done.stderr}")
+    return done
+
+
+class Lab:
+    """One lab; `with Lab("word") as lab:` ends it whatever happens, SIGTERM included."""
+
+    def __init__(self, word, *options):
+        self.name = unique_name(word)
+        self.options = options
+        self.facts = None
+
+    def __enter__(self):
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+        try:
+            self.facts = json.loads(lab("up", "--name", self.name, *self.options).stdout)
+        except BaseException:
+            lab("down", "--name", self.name, check=False)
+            raise
+        return self
+
+    def __exit__(self, *_):
+        lab("down", "--name", self.name)
+
+    def run(self, *command, user=None, cgroup=None, check=True):
+        options = ["--user", user] if user else []
+        options += ["--cgroup", cgroup] if cgroup else []
+        return lab("exec", "--name", self.name, *options, "--", *command, check=check)
+
+    def world(self, *command, check=True):
+        return lab("world", "--name", self.name, "--", *command, check=check)
+
+    def service(self, *words):
+        return json.loads(lab("service", "--name", self.name, *words).stdout)
+
+    def logs(self, *options):
+        return lab("logs", "--name", self.name, "--", *options).stdout
+
+
+def namespaces_of(pids):
+    """The namespaces that `pids` are in and this process is not."""
+    found = set()
+    for pid in pids:
+        for kind in ("cgroup", "ipc", "mnt", "net", "pid", "uts"):
+            theirs = os.readlink(f"/proc/{pid}/ns/{kind}")
+            if theirs != os.readlink(f"/proc/self/ns/{kind}"):
+                found.add(theirs)
+    return found
+
+
+def traces(name, namespaces=()):
+    """Everything on the machine that belongs to the lab `name`: a list of sentences."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            with open(f"/proc/{pid}/cgroup", encoding="ascii") as lines:
+                if f"netproof-lab-{name}" in lines.read():
+                    found.append(f"process {pid} in its cgroup")
+            links = [f"/proc/{pid}/ns/{kind}" for kind in os.listdir(f"/proc/{pid}/ns")]
+            links += [f"/proc/{pid}/fd/{number}" for number in os.listdir(f"/proc/{pid}/fd")]
+            for link in links:
+                with contextlib.suppress(OSError):
+                    if os.readlink(link) in namespaces:
+                        found.append(f"{link} holds a namespace of it")
+            with open(f"/proc/{pid}/mountinfo", encoding="utf-8") as mounts:
+                if f"netproof-lab/{name}/" in mounts.read():
+                    found.append(f"process {pid} sees a mount of it")
+    for folder, names, _ in os.walk("/sys/fs/cgroup"):
+        found += [f"cgroup {folder}/{n}" for n in names if n == f"netproof-lab-{name}"]
+    if os.path.exists(f"/run/netproof-lab/{name}"):
+        found.append("its folder")
+    return found
+
+
+def wait_without_traces(name, namespaces=()):
+    """Killed processes stay zombies until the machine's init looks at them."""
+    deadline = time.monotonic() + GONE_SECONDS
+    while True:
+        found = traces(name, namespaces)
+        if not found or time.monotonic() > deadline:
+            return found
+        time.sleep(0.1)
