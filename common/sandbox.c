@@ -3,11 +3,17 @@
 #include "common/sandbox.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/close_range.h>
+#include <linux/landlock.h>
+#include <linux/seccomp.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "common/own.h"
 
 #define CAPABILITY_LIMIT 64 /* two 32-bit words: _LINUX_CAPABILITY_VERSION_3 */
 
@@ -77,6 +83,110 @@ int sandbox_drop_privileges(struct diag *diag)
 	if (syscall(SYS_capset, &header, none) != 0)
 		return diag_fail(diag, errno, NULL, "capset");
 	return prove_dropped(diag);
+}
+
+int sandbox_limit(int resource, uint64_t value, struct diag *diag)
+{
+	struct rlimit limit;
+
+	if (getrlimit(resource, &limit) != 0)
+		return diag_fail(diag, errno, NULL, "getrlimit %d", resource);
+	if (value < limit.rlim_max)
+		limit.rlim_max = value;
+	if (value < limit.rlim_cur)
+		limit.rlim_cur = value;
+	if (setrlimit(resource, &limit) != 0)
+		return diag_fail(diag, errno, NULL, "setrlimit %d", resource);
+	return 0;
+}
+
+/* The rights that each version of Landlock's interface knows, as the first bits of
+ * one number (linux/landlock.h, LANDLOCK_ACCESS_FS_EXECUTE and on): 13 at first,
+ * then REFER, TRUNCATE and, with version 5, IOCTL_DEV. */
+static uint64_t landlock_rights(long version)
+{
+	unsigned int bits = 13;
+
+	if (version >= 2)
+		bits++;
+	if (version >= 3)
+		bits++;
+	if (version >= 5)
+		bits++;
+	return (UINT64_C(1) << bits) - 1;
+}
+
+static int add_paths(int ruleset, const struct sandbox_path *paths, size_t count,
+		     uint64_t known, struct diag *diag)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct landlock_path_beneath_attr rule = {
+			.allowed_access = paths[i].rights & known,
+			.parent_fd = paths[i].fd,
+		};
+
+		if (syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH,
+			    &rule, 0) != 0)
+			return diag_fail(diag, errno, NULL, "landlock_add_rule");
+	}
+	return 0;
+}
+
+static int prove_restricted(struct diag *diag)
+{
+	OWN(own_fd) int fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd >= 0 || errno != EACCES)
+		return diag_fail(diag, 0, NULL, "files can be read in spite of Landlock");
+	return 0;
+}
+
+int sandbox_restrict_files(const struct sandbox_path *paths, size_t count,
+			   bool *ret_is_enforced, struct diag *diag)
+{
+	long version = syscall(SYS_landlock_create_ruleset, NULL, 0,
+			       LANDLOCK_CREATE_RULESET_VERSION);
+	struct landlock_ruleset_attr attributes = {0};
+	OWN(own_fd) int ruleset = -1;
+	int error;
+
+	/* ENOSYS: not in the kernel; EOPNOTSUPP: not switched on; EPERM: a filter
+	 * around us (a container engine's) that does not know the call. */
+	if (version < 0 && (errno == ENOSYS || errno == EOPNOTSUPP || errno == EPERM)) {
+		*ret_is_enforced = false;
+		return 0;
+	}
+	if (version < 0)
+		return diag_fail(diag, errno, NULL, "landlock_create_ruleset");
+	attributes.handled_access_fs = landlock_rights(version);
+	ruleset = (int)syscall(SYS_landlock_create_ruleset, &attributes,
+			       sizeof(attributes), 0);
+	if (ruleset < 0)
+		return diag_fail(diag, errno, NULL, "landlock_create_ruleset");
+	error = add_paths(ruleset, paths, count, attributes.handled_access_fs, diag);
+	if (error)
+		return error;
+	if (syscall(SYS_landlock_restrict_self, ruleset, 0) != 0)
+		return diag_fail(diag, errno, NULL, "landlock_restrict_self");
+	error = prove_restricted(diag);
+	if (error)
+		return error;
+	*ret_is_enforced = true;
+	return 0;
+}
+
+int sandbox_read_state(bool is_landlocked, struct sandbox_state *ret_state,
+		       struct diag *diag)
+{
+	int no_new_privs = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0);
+	int seccomp = prctl(PR_GET_SECCOMP, 0, 0, 0, 0);
+
+	if (no_new_privs < 0 || seccomp < 0)
+		return diag_fail(diag, errno, NULL, "the confinement cannot be read");
+	ret_state->no_new_privs = no_new_privs == 1;
+	ret_state->seccomp = seccomp == SECCOMP_MODE_FILTER;
+	ret_state->landlock = is_landlocked;
+	return 0;
 }
 
 static int add_calls(scmp_filter_ctx filter, const struct sandbox_call *calls,

@@ -3,7 +3,9 @@
 #ifndef COMMON_SANDBOX_H
 #define COMMON_SANDBOX_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <seccomp.h>
 
@@ -14,8 +16,9 @@
  *
  * In this order, each step failing closed (the process must end if one fails):
  * stray descriptors are closed; what is needed is opened by the caller;
- * sandbox_drop_privileges(); the caller's rlimits; sandbox_filter(). After it
- * the first byte that somebody else wrote may be read.
+ * sandbox_drop_privileges(); sandbox_limit() for each rlimit;
+ * sandbox_restrict_files(); sandbox_filter(). After it the first byte that
+ * somebody else wrote may be read.
  *
  * Plain prctl() and capset(): the static archive of libcap-ng reads accounts and
  * name services, which the agent must not contain.
@@ -38,6 +41,33 @@ int sandbox_close_descriptors(unsigned int first, struct diag *diag);
  * bounding (where CAP_SETPCAP allows), inheritable, permitted and effective
  * capability sets, and proves it by reading them back. */
 int sandbox_drop_privileges(struct diag *diag);
+
+/* Lowers both limits of `resource` (RLIMIT_…, setrlimit(2)) to `value`, or leaves
+ * them where they are lower already. */
+int sandbox_limit(int resource, uint64_t value, struct diag *diag);
+
+/* What may still be done below a directory: Landlock's rights
+ * (LANDLOCK_ACCESS_FS_…, linux/landlock.h). */
+struct sandbox_path {
+	int fd; /* of the directory; O_PATH serves */
+	uint64_t rights;
+};
+
+/* Takes away every right that the kernel's Landlock knows on the whole file system,
+ * but for `paths`, and proves it by trying to read "/". Network and signals are not
+ * touched. A kernel without Landlock is no error: then `*ret_is_enforced` is false. */
+int sandbox_restrict_files(const struct sandbox_path *paths, size_t count,
+			   bool *ret_is_enforced, struct diag *diag);
+
+/* What is in force, as the kernel answers (Landlock has no such question: there it
+ * is what sandbox_restrict_files() proved). */
+struct sandbox_state {
+	bool no_new_privs, seccomp, landlock;
+};
+
+/* Reads no-new-privileges and the filter back. syscalls: prctl */
+int sandbox_read_state(bool is_landlocked, struct sandbox_state *ret_state,
+		       struct diag *diag);
 
 /* Installs an allow-list: any other call, and any call of a foreign
  * architecture, kills the process (SECCOMP_RET_KILL_PROCESS). */
