@@ -7,8 +7,6 @@
 #include "common/buffer.h"
 #include "common/json.h"
 
-#define KEPT_INTEGER_LIMIT 1000000000000000 /* one reader in ten changes more */
-
 /*
  * RFC 8785, 3.2.3 orders keys by their UTF-16 code units. In UTF-8 that is the
  * order of bytes, except that a code point above U+FFFF (lead byte from 0xF0),
@@ -203,7 +201,7 @@ static int check_kept(const struct json_at *at, struct diag *diag)
 		return 0;
 	case JSON_INTEGER:
 		integer = json_integer_value(at->value);
-		if (integer < 0 || integer >= KEPT_INTEGER_LIMIT)
+		if (integer < 0 || integer > CANONICAL_KEPT_MAX)
 			return json_refuse(at, diag, "not an integer from 0 below 10^15");
 		return 0;
 	case JSON_TRUE:

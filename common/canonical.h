@@ -18,6 +18,10 @@ int canonical_write(const json_t *value, struct bytes *ret_bytes, struct diag *d
 int canonical_digest(const json_t *value, char ret_text[DIGEST_TEXT_SIZE],
 		     struct diag *diag);
 
+/* The largest integer of a document for keeping: below 10^15 (SPEC 3): one
+ * JSON reader in ten changes larger ones. */
+#define CANONICAL_KEPT_MAX 999999999999999
+
 /* Refuses a value that is not in the form for keeping (SPEC 3): printable ASCII
  * that needs no escape, no null, no float, integers from 0 below 10^15, keys
  * without upper-case letters. `name` is the place of the whole. */

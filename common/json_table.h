@@ -121,7 +121,7 @@ extern const struct json_rule json_rule_name;
 	.offset = offsetof(struct_, member_),                                            \
 	.size = JSON_MEMBER_SIZE(struct_, member_), .detail = (table_)
 /* A C array member with a size_t count beside it. `item_` is a field without
- * key at offset 0: JSON_ITEM_OBJECT or JSON_ITEM_TEXT. */
+ * key at offset 0: one of the JSON_ITEM_... below. */
 #define JSON_ARRAY(struct_, member_, count_, item_, min_)                                \
 	.key = #member_, .type = &json_type_array, .offset = offsetof(struct_, member_), \
 	.size = JSON_MEMBER_SIZE(struct_, member_[0]), .min = (min_),                    \
@@ -133,6 +133,8 @@ extern const struct json_rule json_rule_name;
 #define JSON_ITEM_TEXT(size_, min_, rule_)                                               \
 	.type = &json_type_text, .size = (size_), .min = (min_),                         \
 	.max = (int64_t)(size_)-1, .detail = (rule_)
+#define JSON_ITEM_CHOICE(names_)                                                         \
+	.type = &json_type_choice, .size = sizeof(int), .detail = (names_)
 /* Added to a row whose key may be absent: `present_` is a bool member of the
  * struct, not its first. */
 #define JSON_OPTIONAL(struct_, present_)                                                 \
