@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "common/digest.h"
+#include "common/json_table.h"
 #include "common/own.h"
 #include "policy/verdict.h"
 
@@ -96,6 +97,9 @@ struct catalog {
 	struct catalog_probe probes[CATALOG_PROBES_MAX];
 	size_t probe_count;
 };
+
+/* What a probe's id looks like. */
+extern const struct json_rule catalog_id_rule;
 
 /* The one in this program. */
 const struct catalog *catalog_builtin(void);

@@ -1,4 +1,14 @@
 # The pure part of the policy: documents, compiler, normalization, digests.
 archives += policy
 policy_sources := \
-	policy/site.c
+	policy/catalog.c \
+	policy/collection.c \
+	policy/endpoint_digest.c \
+	policy/host.c \
+	policy/preflight.c \
+	policy/record.c \
+	policy/release.c \
+	policy/site.c \
+	policy/tables.c \
+	policy/targets.c \
+	policy/verdict.c

@@ -29,7 +29,7 @@ struct target_timeouts {
 };
 
 struct targets {
-	struct target_endpoint public_tcp; /* key `public`: IPv4 */
+	struct target_endpoint public;
 	struct target_endpoint ipv6;
 	struct target_endpoint metadata;              /* the clouds' metadata service */
 	char dns_name[TARGETS_NAME_SIZE];             /* the question */

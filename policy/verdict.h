@@ -90,8 +90,12 @@ struct exchange {
 	int64_t at_unix; /* when it was answered */
 };
 
-/* The same attempt by the control agent, outside the policy. */
+/* The same attempt by the control agent, outside the policy. Of a `check`, `held`:
+ * a flow to the same target that the control agent established at the same time
+ * and kept. Such a flow is reported as `connected` at its deadline, so how long that
+ * took says nothing. */
 struct evidence_control {
+	bool held;
 	struct exchange before, after;
 };
 
@@ -161,7 +165,7 @@ extern const struct json_table evidence_table;
 /* A control this much later or earlier says nothing of the probe's moment. */
 #define VERDICT_CONTROL_SECONDS 60
 /* A probe that timed out must have waited this many times as long as its controls
- * took: else a starved processor may have been the cause. */
+ * took (held ones apart): else a starved processor may have been the cause. */
 #define VERDICT_CONTROL_FACTOR 2
 
 /* Whether what was observed is what was expected. */
