@@ -5,9 +5,11 @@ policy_sources := \
 	policy/collection.c \
 	policy/endpoint_digest.c \
 	policy/host.c \
+	policy/layout.c \
 	policy/preflight.c \
 	policy/record.c \
 	policy/release.c \
+	policy/render.c \
 	policy/site.c \
 	policy/tables.c \
 	policy/targets.c \
