@@ -8,7 +8,9 @@ import subprocess
 import sys
 import time
 
-LAB = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lab")
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+LAB = os.path.join(HERE, "lab")
 GONE_SECONDS = 30
 
 

@@ -5,7 +5,7 @@ import json
 import os
 import sys
 
-from . import enter, state, up, world
+from . import engine, enter, state, up, world
 
 
 def add_name(parser):
@@ -22,6 +22,16 @@ def parse(arguments):
     one.add_argument("--endpoints", type=int, default=2, choices=range(1, 33), metavar="1..32")
     one.add_argument("--no-ipv6", action="store_true", help="no IPv6 address nor route")
     one.add_argument("--world-down", action="store_true", help="the world's link is down")
+    one.add_argument("--engine", action="store_true", help="with the container engine running")
+    one = commands.add_parser("engine", help="start the container engine, wait until it answers")
+    add_name(one)
+    one = commands.add_parser("docker", help="the engine's client, as the workload user")
+    add_name(one)
+    one.add_argument("run", nargs="+")
+    one = commands.add_parser("image", help="make an image of static programs")
+    add_name(one)
+    one.add_argument("reference")
+    one.add_argument("files", nargs="+")
     one = commands.add_parser("exec", help="run a command in a lab's host")
     add_name(one)
     one.add_argument("--user")
@@ -92,11 +102,20 @@ def obey(options):
         facts["system_state"], facts["failed_units"] = up.system_state(lab, facts)
         show(facts)
         return 0
+    if options.command == "engine":
+        engine.start(lab, facts)
+        return 0
+    if options.command == "image":
+        print(engine.import_image(lab, facts, options.reference, options.files))
+        return 0
     if options.command == "service":
         show(world.ask(lab, service_request(options)))
         return 0
     if options.command == "world":
         status = enter.run(lab, "world", facts["world_pid"], options.run, cgroup=".")
+    elif options.command == "docker":
+        status = enter.run(lab, "host", facts["host_pid"],
+                           [*engine.docker(facts), *options.run], facts["user"])
     elif options.command == "logs":
         status = enter.run(lab, "host", facts["host_pid"],
                            ["/usr/bin/journalctl", "--no-pager", *options.run])

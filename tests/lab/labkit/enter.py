@@ -83,6 +83,31 @@ def run(lab, part, pid, command, user=None, cgroup="lab-exec"):
     return os.waitstatus_to_exitcode(_wait(child))
 
 
+def capture(lab, part, pid, command, user=None, stdin=None, stderr=None):
+    """What a command prints in the lab, and its exit status, which is the caller's to
+    judge. `stdin` and `stderr` are descriptors."""
+    read_end, write_end = os.pipe()
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            os.close(read_end)
+            os.dup2(write_end, 1)
+            os.dup2(os.open("/dev/null", os.O_RDONLY) if stdin is None else stdin, 0)
+            if stderr is not None:
+                os.dup2(stderr, 2)
+            status = run(lab, part, pid, command, user)
+        except LabError as error:
+            sys.stderr.write(f"lab: {error}\n")
+        finally:
+            sys.stderr.flush()
+            os._exit(status if status >= 0 else 128 - status)
+    os.close(write_end)
+    with os.fdopen(read_end, encoding="utf-8", errors="replace") as text:
+        printed = text.read()
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), printed
+
+
 def _wait(child):
     while True:
         try:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 
-from . import enter, host, network, world
+from . import engine, enter, host, network, world
 from .state import LabError
 
 BOOT_SECONDS = 60
@@ -68,6 +68,11 @@ def make_user(root, name):
     os.close(os.open(f"{root}/var/lib/systemd/linger/{name}", os.O_CREAT | os.O_WRONLY, 0o644))
 
 
+def prepare(root, user, site):
+    make_user(root, user)
+    engine.prepare(root, user, site)
+
+
 def up(lab, options):
     clock = Clock()
     for number in (signal.SIGTERM, signal.SIGHUP):
@@ -96,7 +101,7 @@ def _up(lab, options, site, user, clock):
     world_pid, world_go, world_report = world.start(lab, wanted)
     clock.mark("world")
     machine = host.fresh_options(SOURCE, network.DNS_ADDRESS)
-    host_pid, host_go = host.start(lab, machine, lambda root: make_user(root, user))
+    host_pid, host_go = host.start(lab, machine, lambda root: prepare(root, user, site))
     clock.mark("tree")
     network.connect(host_pid, world_pid, [s["address"] for s in wanted
                                           if s["name"] != "gateway"],
@@ -111,10 +116,16 @@ def _up(lab, options, site, user, clock):
     clock.mark("booted")
     facts = {"name": lab.name, "host_pid": host_pid, "world_pid": world_pid, "user": user,
              "machine_id": machine["machine_id"], "boot_id": machine["boot_id"],
+             "engine_socket": site.get("engine", {}).get("socket", engine.DEFAULT_SOCKET),
+             "engine_unit": site.get("engine_unit", engine.DEFAULT_UNIT),
+             "engine_limits": engine.limits(lab),
              "host_address": network.HOST["address"], "services": wanted,
              "system_state": "", "failed_units": []}
     facts["system_state"], facts["failed_units"] = system_state(lab, facts)
-    clock.mark("asked")
+    clock.mark("up")
+    if options.engine:
+        engine.start(lab, facts)
+        clock.mark("engine")
     facts["seconds"] = clock.steps
     lab.write(facts)
     clock.mark("written")
@@ -157,31 +168,11 @@ def _console(lab):
         return "; ".join(text.read().splitlines()[-5:]) or "it said nothing"
 
 
-def output(lab, facts, command):
-    """What a command prints in the lab; its exit status is the caller's to judge."""
-    read_end, write_end = os.pipe()
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            os.close(read_end)
-            os.dup2(write_end, 1)
-            os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
-            status = enter.run(lab, "host", facts["host_pid"], command)
-        finally:
-            os._exit(status if status >= 0 else 128 - status)
-    os.close(write_end)
-    with os.fdopen(read_end, encoding="utf-8", errors="replace") as text:
-        printed = text.read()
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    return status, printed
-
-
 def system_state(lab, facts):
-    _, state = output(lab, facts, ["/usr/bin/systemctl", "is-system-running"])
+    _, state = enter.capture(lab, "host", facts["host_pid"], ["/usr/bin/systemctl", "is-system-running"])
     failed = []
     if state.strip() != "running":
-        _, text = output(lab, facts, ["/usr/bin/systemctl", "list-units", "--failed", "--plain",
+        _, text = enter.capture(lab, "host", facts["host_pid"], ["/usr/bin/systemctl", "list-units", "--failed", "--plain",
                                       "--no-legend"])
         failed = [line.split()[0] for line in text.splitlines() if line.strip()]
     return state.strip(), failed
