@@ -60,9 +60,10 @@ static const char *check_number(const char *text, const char *end)
 	return NULL;
 }
 
-/* Looks for what jansson would accept: floats, -0, too much depth. The text may
- * still be anything; whatever else is wrong with it, jansson says. Returns NULL,
- * or what is wrong at `*ret_where`. */
+/* Looks for what jansson would accept: floats, -0, too much depth, and a NUL after a
+ * number, which 2.14 loses when it puts it back. The text may still be anything;
+ * whatever else is wrong with it, jansson says. Returns NULL, or what is wrong at
+ * `*ret_where`. */
 static const char *check_text(const char *text, const char *end, const char **ret_where)
 {
 	bool is_string = false, is_escaped = false;
@@ -71,6 +72,10 @@ static const char *check_text(const char *text, const char *end, const char **re
 
 	for (const char *at = text; at < end && !wrong; at++) {
 		*ret_where = at;
+		if (!*at) {
+			wrong = "a NUL byte";
+			continue;
+		}
 		if (is_string) {
 			if (*at == '"' && !is_escaped)
 				is_string = false;

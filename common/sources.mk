@@ -23,3 +23,10 @@ fuzz_targets += fuzz_json
 fuzz_json_sources := tests/fuzz/fuzz_json.c
 fuzz_json_archives := common
 fuzz_json_libraries := jansson nettle
+
+test_programs += json_verdict
+json_verdict_sources := tests/json/json_verdict.c
+json_verdict_archives := common
+json_verdict_libraries := jansson nettle
+tests += asan:tests/json/compare|build/asan/tests/json_verdict
+tests += unit:tests/json/compare|build/tests/json_verdict
