@@ -18,7 +18,9 @@ static int open_component(int parent, const char *name, uint64_t flags)
 		/* Not O_NOFOLLOW: a link to a directory would then be reported as "not
 		 * a directory". RESOLVE_NO_SYMLINKS refuses every link, ELOOP. */
 		.flags = flags | O_CLOEXEC | O_NONBLOCK,
-		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+		/* "/" itself is beneath nothing. */
+		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS |
+			   (parent == AT_FDCWD ? 0 : RESOLVE_BENEATH),
 	};
 
 	return (int)syscall(SYS_openat2, parent, name, &how, sizeof(how));
