@@ -13,7 +13,8 @@ common_sources := \
 	common/json_table.c \
 	common/number.c \
 	common/protected.c \
-	common/sandbox.c
+	common/sandbox.c \
+	common/store.c
 
 unit_tests += test_diag
 test_diag_sources := tests/unit/test_diag.c

@@ -1,0 +1,13 @@
+# The verifier, and the tests of the store it reads.
+
+# The store's put alone, and without one of its two syncs.
+test_programs += store_put store_put_no_file_sync store_put_no_folder_sync
+store_put_sources := tests/store/put.c
+store_put_archives := common
+store_put_libraries := jansson nettle
+store_put_no_file_sync_sources := tests/store/put.c tests/store/without_file_sync.c
+store_put_no_file_sync_archives := common
+store_put_no_file_sync_libraries := jansson nettle
+store_put_no_folder_sync_sources := tests/store/put.c tests/store/without_folder_sync.c
+store_put_no_folder_sync_archives := common
+store_put_no_folder_sync_libraries := jansson nettle
