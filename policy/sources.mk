@@ -7,10 +7,13 @@ policy_sources := \
 	policy/host.c \
 	policy/layout.c \
 	policy/preflight.c \
+	policy/profile.c \
 	policy/record.c \
 	policy/release.c \
 	policy/render.c \
+	policy/ruleset.c \
 	policy/site.c \
+	policy/subjects.c \
 	policy/tables.c \
 	policy/targets.c \
 	policy/verdict.c
