@@ -2,6 +2,12 @@
 archives += kernel
 kernel_sources := \
 	policy/kernel/guard.c \
+	policy/kernel/kdescribe.c \
+	policy/kernel/kdump.c \
+	policy/kernel/kform.c \
+	policy/kernel/kparse.c \
+	policy/kernel/kshape.c \
+	policy/kernel/ktext.c \
 	policy/kernel/nfnl.c \
 	policy/subjects.c
 
@@ -9,3 +15,8 @@ test_programs += guard_load
 guard_load_sources := tests/policy/guard_load.c
 guard_load_archives := kernel common
 guard_load_libraries := libmnl
+
+test_programs += kform_dump
+kform_dump_sources := tests/policy/kform_dump.c
+kform_dump_archives := kernel common
+kform_dump_libraries := libmnl nettle
