@@ -20,6 +20,8 @@
 
 #include <linux/close_range.h>
 
+#include "common/clock.h"
+
 /* What every child gets: a fixed search path and the POSIX locale in UTC. */
 #define CHILD_PATH "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 #define CHILD_ENVIRONMENT_MAX 32
@@ -72,15 +74,6 @@ static void release_running(struct running *running)
 	own_fd(&running->output);
 	own_fd(&running->error);
 	own_fd(&running->setup);
-}
-
-static int64_t monotonic_ms(void)
-{
-	struct timespec now;
-	int failed = clock_gettime(CLOCK_MONOTONIC, &now);
-
-	assert(!failed);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 static bool is_kept(const struct child_spec *spec, int fd)
@@ -386,14 +379,14 @@ static int serve(const struct child_spec *spec, struct running *running, int64_t
 		{.fd = running->error, .events = POLLIN},
 		{.fd = running->input, .events = POLLOUT},
 	};
-	int64_t left = deadline - monotonic_ms();
+	int64_t left = deadline - clock_monotonic_us() / 1000;
 	int ready, error = 0;
 
 	ready = left > 0 ? poll(polled, ARRAY_SIZE(polled), (int)left) : 0;
 	if (ready < 0)
 		return errno == EINTR ? 0 : -errno;
 	if (ready == 0) {
-		result->is_timeout = left <= 0 || deadline <= monotonic_ms();
+		result->is_timeout = left <= 0 || deadline <= clock_monotonic_us() / 1000;
 		return 0;
 	}
 	if (polled[1].revents)
@@ -436,7 +429,7 @@ static int run(const struct child_spec *spec, struct running *running,
 	       struct child_result *result, struct diag *diag)
 {
 	const char *name = spec->path ? spec->path : "child process";
-	int64_t deadline = monotonic_ms() + spec->timeout_ms;
+	int64_t deadline = clock_monotonic_us() / 1000 + spec->timeout_ms;
 	int error = start(spec, running), setup_error = 0;
 
 	if (error)

@@ -16,9 +16,15 @@ common_sources := \
 	common/sandbox.c \
 	common/store.c
 
-unit_tests += test_diag
-test_diag_sources := tests/unit/test_diag.c
-test_diag_archives := common
+# One cmocka program for each module.
+common_tests := buffer canonical clock diag digest inet json json_table number
+unit_tests += $(addprefix test_,$(common_tests))
+$(foreach t,$(common_tests),\
+	$(eval test_$(t)_sources := tests/unit/test_$(t).c)\
+	$(eval test_$(t)_archives := common)\
+	$(eval test_$(t)_libraries := jansson nettle))
+# Once more where the clocks are shifted.
+tests += unit:build/clock/tests/test_clock
 
 fuzz_targets += fuzz_json
 fuzz_json_sources := tests/fuzz/fuzz_json.c
