@@ -8,6 +8,7 @@
 #   make check           every test, on what is built and installed
 #   make check ONLY=TEXT only the tests whose line contains TEXT
 #   make bench           figures as one JSON object
+#   make release         what is installed, and its release.json
 #   make help            all targets
 #
 # Variants: CC=clang BUILD=build/clang, SANITIZE=address,undefined BUILD=build/asan,
@@ -222,7 +223,7 @@ clean:
 	rm -rf build out
 
 help:
-	@sed -n '5,13s/^# *//p' Makefile
+	@sed -n '5,14s/^# *//p' Makefile
 	@echo 'asan fuzz lint static-check repro-check clean'
 
 .PHONY: print-unit-tests

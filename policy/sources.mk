@@ -17,3 +17,36 @@ policy_sources := \
 	policy/tables.c \
 	policy/targets.c \
 	policy/verdict.c
+
+# A release: every program, stripped, the documents they belong with, the image
+# that candidates run in, and release.json over all of it, in build/release.
+# SOURCE_REVISION names the commit where there is no git; a tree with changes is
+# no commit, so it is refused unless a revision is given.
+RELEASE_OUT ?= $(BUILD)/release
+CANDIDATE_IMAGE ?= netproof-candidate:$(release_version)
+CANDIDATE_IMAGE_ID ?=
+SOURCE_REVISION ?=
+STRIP ?= strip
+release_version = $(shell sed -n 's/^#define NETPROOF_VERSION "\(.*\)"$$/\1/p' common/version.h)
+
+.PHONY: release
+release: all
+	@[ -n '$(SOURCE_REVISION)' ] || [ -z "$$(git status --porcelain)" ] || { \
+		echo 'release: the tree has changes: commit them, or give SOURCE_REVISION' >&2; \
+		exit 1; }
+	@mkdir -p $(RELEASE_OUT)
+	@for program in $(programs); do \
+		$(STRIP) -o $(RELEASE_OUT)/$$program $(BUILD)/bin/$$program || exit 1; \
+	done
+	@install -m 644 fixtures/catalog.json fixtures/network/targets.json $(RELEASE_OUT)
+	@image=$$(CC='$(CC)' CANDIDATE_IMAGE='$(CANDIDATE_IMAGE)' policy/make-image \
+		$(RELEASE_OUT)/candidate-image.tar) && \
+	revision=$$([ -n '$(SOURCE_REVISION)' ] && echo '$(SOURCE_REVISION)' || \
+		git rev-parse HEAD) && \
+	policy/make-release $(RELEASE_OUT) '$(release_version)' "$$revision" \
+		'$(CANDIDATE_IMAGE)' "$(or $(CANDIDATE_IMAGE_ID),$$image)"
+
+test_programs += format_tool
+format_tool_sources := tests/formats/format_tool.c
+format_tool_archives := policy common
+format_tool_libraries := jansson nettle
