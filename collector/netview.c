@@ -1,0 +1,459 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Another network namespace read from outside: interfaces, routes, sockets.
+#include "collector/netview.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include <arpa/inet.h>
+#include <grp.h>
+#include <libmnl/libmnl.h>
+#include <linux/inet_diag.h>
+#include <linux/rtnetlink.h>
+#include <linux/sock_diag.h>
+#include <netinet/tcp.h>
+
+#include "common/child.h"
+#include "common/own.h"
+
+enum {
+	CHILD_MS = 5000,
+	DUMP_ATTEMPTS = 8,
+	REPLY_SECONDS = 5,
+	TCP_STATE_ESTABLISHED = 1, /* include/net/tcp_states.h */
+	TCP_STATE_LISTEN = 10,
+};
+
+/* --- a socket of another namespace ------------------------------------------------ */
+
+struct socket_job {
+	int net_fd, channel;
+	uid_t uid;
+	int domain, type, protocol;
+	const struct endpoint *endpoint; /* bind and listen, or NULL */
+};
+
+static int send_fd(int channel, int fd, int error)
+{
+	char control[CMSG_SPACE(sizeof(int))] = {0};
+	struct iovec part = {&error, sizeof(error)};
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+	struct cmsghdr *head;
+
+	if (fd >= 0) {
+		message.msg_control = control;
+		message.msg_controllen = sizeof(control);
+		head = CMSG_FIRSTHDR(&message);
+		*head = (struct cmsghdr){CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS};
+		memcpy(CMSG_DATA(head), &fd, sizeof(fd));
+	}
+	return sendmsg(channel, &message, MSG_NOSIGNAL) == (ssize_t)sizeof(error) ? 0 : 1;
+}
+
+static int receive_fd(int channel, int *ret_fd)
+{
+	char control[CMSG_SPACE(sizeof(int))];
+	int error = -EIO;
+	struct iovec part = {&error, sizeof(error)};
+	struct msghdr message = {.msg_iov = &part,
+				 .msg_iovlen = 1,
+				 .msg_control = control,
+				 .msg_controllen = sizeof(control)};
+	struct cmsghdr *head;
+
+	if (recvmsg(channel, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) !=
+	    (ssize_t)sizeof(error))
+		return -EIO;
+	head = CMSG_FIRSTHDR(&message);
+	if (error || !head || head->cmsg_type != SCM_RIGHTS)
+		return error ? error : -EIO;
+	memcpy(ret_fd, CMSG_DATA(head), sizeof(*ret_fd));
+	return 0;
+}
+
+static int make_listener(int fd, const struct endpoint *endpoint)
+{
+	struct sockaddr_storage address;
+	socklen_t size;
+	int yes = 1;
+
+	if (inet_parse(endpoint->address, endpoint->port, &address, &size))
+		return -EINVAL;
+	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) != 0 ||
+	    bind(fd, (struct sockaddr *)&address, size) != 0 || listen(fd, 64) != 0)
+		return -errno;
+	return 0;
+}
+
+static int be_maker(void *context)
+{
+	const struct socket_job *job = context;
+	int fd = -1, error = 0;
+
+	if (job->net_fd >= 0 && setns(job->net_fd, CLONE_NEWNET) != 0)
+		error = -errno;
+	/* The socket's owner is fixed here: rules look at it for ever. */
+	if (!error && job->uid != 0 &&
+	    (setgroups(0, NULL) != 0 || setresuid(job->uid, job->uid, job->uid) != 0))
+		error = -errno;
+	if (!error) {
+		fd = socket(job->domain, job->type | SOCK_CLOEXEC, job->protocol);
+		error = fd < 0 ? -errno : 0;
+	}
+	if (!error && job->endpoint)
+		error = make_listener(fd, job->endpoint);
+	return send_fd(job->channel, error ? -1 : fd, error);
+}
+
+static int make_socket(struct socket_job *job, int *ret_fd, struct diag *diag)
+{
+	OWN(own_fd) int ours = -1;
+	OWN(own_fd) int theirs = -1;
+	OWN(child_result_release) struct child_result result = {0};
+	int ends[2], kept[2], error;
+	const struct child_spec spec = {.function = be_maker,
+					.context = job,
+					.timeout_ms = CHILD_MS,
+					.output_limit = 1,
+					.error_limit = 4096,
+					.keep_fds = kept,
+					.keep_count = job->net_fd >= 0 ? 2 : 1};
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+		return diag_fail(diag, errno, "namespace", "cannot make a channel");
+	ours = ends[0];
+	theirs = ends[1];
+	job->channel = theirs;
+	kept[0] = theirs;
+	kept[1] = job->net_fd;
+	error = child_run(&spec, &result, diag);
+	if (error)
+		return error;
+	return receive_fd(ours, ret_fd);
+}
+
+int netview_socket(int net_fd, uid_t uid, int domain, int type, int protocol, int *ret_fd,
+		   struct diag *diag)
+{
+	struct socket_job job = {net_fd, -1, uid, domain, type, protocol, NULL};
+	int error = make_socket(&job, ret_fd, diag);
+
+	return error ? diag_fail(diag, -error, "namespace", "no socket can be made in it")
+		     : 0;
+}
+
+int netview_listen(int net_fd, uid_t uid, const struct endpoint *endpoint, int *ret_fd,
+		   struct diag *diag)
+{
+	struct socket_job job = {net_fd, -1, uid, AF_INET, SOCK_STREAM, 0, endpoint};
+	int error = make_socket(&job, ret_fd, diag);
+
+	if (!error || error == -EADDRINUSE)
+		return error;
+	return diag_fail(diag, -error, "namespace", "cannot listen on the port %u",
+			 endpoint->port);
+}
+
+/* --- netlink ---------------------------------------------------------------------- */
+
+struct conversation {
+	int fd;
+	uint32_t sequence;
+};
+
+static int open_netlink(int net_fd, int protocol, int *ret_fd, struct diag *diag)
+{
+	const struct timeval patience = {REPLY_SECONDS, 0};
+	OWN(own_fd) int fd = -1;
+	int error = netview_socket(net_fd, 0, AF_NETLINK, SOCK_RAW, protocol, &fd, diag);
+
+	if (error)
+		return error;
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) != 0)
+		return diag_fail(diag, errno, "netlink", "cannot be bounded");
+	*ret_fd = take_fd(&fd);
+	return 0;
+}
+
+/* One request and all of its replies. Returns 0, -EINTR for an interrupted dump,
+ * the kernel's own answer (-ENETUNREACH …), or another -errno. */
+static int converse(int fd, struct nlmsghdr *request, mnl_cb_t callback, void *context)
+{
+	static uint32_t sequence;
+	/* Dumps come in pieces of at most 32 KiB (netlink's own bound). */
+	static char buffer[65536];
+
+	request->nlmsg_seq = ++sequence;
+	if (send(fd, request, request->nlmsg_len, 0) < 0)
+		return -errno;
+	for (;;) {
+		ssize_t got = recv(fd, buffer, sizeof(buffer), MSG_TRUNC);
+		int more;
+
+		if (got < 0)
+			return errno == EINTR ? -EIO : -errno;
+		if ((size_t)got > sizeof(buffer))
+			return -EMSGSIZE;
+		more = mnl_cb_run(buffer, (size_t)got, sequence, 0, callback, context);
+		if (more < 0)
+			return -errno;
+		if (more == MNL_CB_STOP)
+			return 0;
+	}
+}
+
+static int dump(int net_fd, int protocol, struct nlmsghdr *request, mnl_cb_t callback,
+		void *context, void (*reset)(void *context), const char *place,
+		struct diag *diag)
+{
+	OWN(own_fd) int fd = -1;
+	int error = open_netlink(net_fd, protocol, &fd, diag);
+
+	if (error)
+		return error;
+	for (int attempt = 0; attempt < DUMP_ATTEMPTS; attempt++) {
+		reset(context);
+		error = converse(fd, request, callback, context);
+		if (error != -EINTR)
+			break;
+		/* The rest of an interrupted dump stays in the old socket. */
+		own_fd(&fd);
+		error = open_netlink(net_fd, protocol, &fd, diag);
+		if (error)
+			return error;
+		error = -EINTR;
+	}
+	return error ? diag_fail(diag, -error, place, "cannot be listed") : 0;
+}
+
+struct names {
+	char (*names)[NETVIEW_NAME_SIZE];
+	size_t max, count;
+};
+
+static int take_name(const struct nlattr *attribute, void *context)
+{
+	struct names *names = context;
+
+	if (mnl_attr_get_type(attribute) != IFLA_IFNAME)
+		return MNL_CB_OK;
+	if (mnl_attr_validate(attribute, MNL_TYPE_NUL_STRING) < 0 ||
+	    mnl_attr_get_payload_len(attribute) > NETVIEW_NAME_SIZE) {
+		errno = EBADMSG;
+		return MNL_CB_ERROR;
+	}
+	if (names->count < names->max)
+		strcpy(names->names[names->count], mnl_attr_get_str(attribute));
+	names->count++;
+	return MNL_CB_OK;
+}
+
+static int take_interface(const struct nlmsghdr *message, void *context)
+{
+	return mnl_attr_parse(message, sizeof(struct ifinfomsg), take_name, context);
+}
+
+static void reset_names(void *context)
+{
+	((struct names *)context)->count = 0;
+}
+
+int netview_interfaces(int net_fd, char (*ret_names)[NETVIEW_NAME_SIZE], size_t max,
+		       size_t *ret_count, struct diag *diag)
+{
+	char buffer[256];
+	struct nlmsghdr *request = mnl_nlmsg_put_header(buffer);
+	struct names names = {ret_names, max, 0};
+	struct ifinfomsg *info;
+	int error;
+
+	request->nlmsg_type = RTM_GETLINK;
+	request->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+	info = mnl_nlmsg_put_extra_header(request, sizeof(*info));
+	info->ifi_family = AF_UNSPEC;
+	error = dump(net_fd, NETLINK_ROUTE, request, take_interface, &names, reset_names,
+		     "interfaces", diag);
+	if (!error)
+		*ret_count = names.count;
+	return error;
+}
+
+static int take_route(const struct nlmsghdr *message, void *context)
+{
+	const struct rtmsg *route = mnl_nlmsg_get_payload(message);
+
+	*(bool *)context =
+		message->nlmsg_type == RTM_NEWROUTE &&
+		(route->rtm_type == RTN_UNICAST || route->rtm_type == RTN_LOCAL);
+	return MNL_CB_STOP;
+}
+
+static bool is_no_route(int error)
+{
+	switch (error) {
+	case -ENETUNREACH:
+	case -EHOSTUNREACH:
+	case -EAFNOSUPPORT:
+	case -EOPNOTSUPP: /* the family is not there in this kernel */
+	case -EACCES:     /* a prohibit route */
+	case -EINVAL:     /* a blackhole route */
+	case -EADDRNOTAVAIL:
+		return true;
+	}
+	return false;
+}
+
+int netview_has_route(int net_fd, const char *address, bool *ret_has, struct diag *diag)
+{
+	char buffer[256];
+	struct nlmsghdr *request = mnl_nlmsg_put_header(buffer);
+	OWN(own_fd) int fd = -1;
+	struct sockaddr_storage target;
+	socklen_t size;
+	struct rtmsg *route;
+	bool has = false;
+	int error;
+
+	if (inet_parse(address, 0, &target, &size))
+		return diag_fail(diag, EINVAL, "route", "not an address");
+	request->nlmsg_type = RTM_GETROUTE;
+	request->nlmsg_flags = NLM_F_REQUEST;
+	route = mnl_nlmsg_put_extra_header(request, sizeof(*route));
+	route->rtm_family = (unsigned char)target.ss_family;
+	if (target.ss_family == AF_INET6) {
+		route->rtm_dst_len = 128;
+		mnl_attr_put(request, RTA_DST, sizeof(struct in6_addr),
+			     &((struct sockaddr_in6 *)&target)->sin6_addr);
+	} else {
+		route->rtm_dst_len = 32;
+		mnl_attr_put(request, RTA_DST, sizeof(struct in_addr),
+			     &((struct sockaddr_in *)&target)->sin_addr);
+	}
+	error = open_netlink(net_fd, NETLINK_ROUTE, &fd, diag);
+	if (error)
+		return error;
+	error = converse(fd, request, take_route, &has);
+	if (error && !is_no_route(error))
+		return diag_fail(diag, -error, "route", "cannot be asked for");
+	*ret_has = !error && has;
+	return 0;
+}
+
+struct socket_count {
+	struct netview_sockets sockets;
+	uint64_t listener_inode;
+	struct in_addr address;
+	uint16_t port; /* network order */
+};
+
+/* Whether a socket bound to `address` gets what is sent to ours. */
+static bool covers(const struct inet_diag_msg *socket, struct in_addr ours)
+{
+	static const uint32_t mapped[3] = {0, 0, 0};
+	const __be32 *address = socket->id.idiag_src;
+
+	if (socket->idiag_family == AF_INET)
+		return address[0] == 0 || address[0] == ours.s_addr;
+	if (memcmp(address, mapped, 2 * sizeof(*mapped)) != 0)
+		return false;
+	return (address[2] == htonl(0xffff) && address[3] == ours.s_addr) ||
+	       (address[2] == 0 && address[3] == 0);
+}
+
+static int take_socket(const struct nlmsghdr *message, void *context)
+{
+	struct socket_count *count = context;
+	const struct inet_diag_msg *socket = mnl_nlmsg_get_payload(message);
+
+	if (mnl_nlmsg_get_payload_len(message) < sizeof(*socket)) {
+		errno = EBADMSG;
+		return MNL_CB_ERROR;
+	}
+	if (socket->id.idiag_sport != count->port || !covers(socket, count->address))
+		return MNL_CB_OK;
+	if (socket->idiag_state == TCP_STATE_LISTEN) {
+		count->sockets.listening++;
+		count->listener_inode = socket->idiag_inode;
+	} else {
+		count->sockets.established++;
+	}
+	return MNL_CB_OK;
+}
+
+static void reset_count(void *context)
+{
+	struct socket_count *count = context;
+
+	count->sockets = (struct netview_sockets){0, 0};
+	count->listener_inode = 0;
+}
+
+static int count_family(int net_fd, int family, struct socket_count *count,
+			struct diag *diag)
+{
+	char buffer[256];
+	struct nlmsghdr *request = mnl_nlmsg_put_header(buffer);
+	struct inet_diag_req_v2 *wanted;
+
+	request->nlmsg_type = SOCK_DIAG_BY_FAMILY;
+	request->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+	wanted = mnl_nlmsg_put_extra_header(request, sizeof(*wanted));
+	memset(wanted, 0, sizeof(*wanted));
+	wanted->sdiag_family = (uint8_t)family;
+	wanted->sdiag_protocol = IPPROTO_TCP;
+	wanted->idiag_states = 1u << TCP_STATE_ESTABLISHED | 1u << TCP_STATE_LISTEN;
+	return dump(net_fd, NETLINK_SOCK_DIAG, request, take_socket, count, reset_count,
+		    "sockets", diag);
+}
+
+static int count_sockets(int net_fd, const struct endpoint *local,
+			 struct socket_count *ret_count, struct diag *diag)
+{
+	struct socket_count four = {.port = htons(local->port)}, six;
+	int error;
+
+	if (inet_pton(AF_INET, local->address, &four.address) != 1)
+		return diag_fail(diag, EINVAL, "sockets", "not an IPv4 address");
+	six = four;
+	error = count_family(net_fd, AF_INET, &four, diag);
+	if (!error)
+		error = count_family(net_fd, AF_INET6, &six, diag);
+	if (error)
+		return error;
+	four.sockets.listening += six.sockets.listening;
+	four.sockets.established += six.sockets.established;
+	if (six.listener_inode)
+		four.listener_inode = six.listener_inode;
+	*ret_count = four;
+	return 0;
+}
+
+int netview_count_sockets(int net_fd, const struct endpoint *local,
+			  struct netview_sockets *ret_sockets, struct diag *diag)
+{
+	struct socket_count count;
+	int error = count_sockets(net_fd, local, &count, diag);
+
+	if (!error)
+		*ret_sockets = count.sockets;
+	return error;
+}
+
+int netview_listener_inode(int net_fd, const struct endpoint *local, uint64_t *ret_inode,
+			   struct diag *diag)
+{
+	struct socket_count count;
+	int error = count_sockets(net_fd, local, &count, diag);
+
+	if (error)
+		return error;
+	if (count.sockets.listening > 1)
+		return diag_refuse(diag, "sockets",
+				   "several listen on the same endpoint");
+	*ret_inode = count.listener_inode;
+	return 0;
+}
