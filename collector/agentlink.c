@@ -81,7 +81,9 @@ static const struct json_table sandbox_table =
 
 static const struct json_field answer_fields[] = {
 	{JSON_LITERAL("schema", "netproof.agent.v1")},
-	{JSON_CHOICE(struct agent_answer, op, op_names)},
+	/* A request whose operation cannot be told is answered without one. */
+	{JSON_CHOICE(struct agent_answer, op, op_names),
+	 JSON_OPTIONAL(struct agent_answer, has_op)},
 	{JSON_CHOICE(struct agent_answer, outcome, outcome_names),
 	 JSON_OPTIONAL(struct agent_answer, has_outcome)},
 	{JSON_TEXT(struct agent_answer, connection, 2, &rule_handle),
@@ -336,7 +338,7 @@ static int judge_answer(struct agent_link *link, int op,
 {
 	if (answer->has_error)
 		return end_session(link, diag, "refused the request: %s", answer->error);
-	if (answer->op != op)
+	if (!answer->has_op || answer->op != op)
 		return end_session(link, diag, "answered %s, not %s: out of order",
 				   agent_op_name(answer->op), agent_op_name(op));
 	if (!possible[op])

@@ -86,9 +86,9 @@ struct agent_answer {
 	char probe_runner_sha256[DIGEST_TEXT_SIZE];
 	char error_name[32]; /* errno by name */
 	int64_t elapsed_us;
-	char error[256];
-	bool has_outcome, has_connection, has_listener, has_remote_address, has_pid,
-		has_uid, has_gid, has_digest, has_errno, has_elapsed, has_error;
+	char error[1100];
+	bool has_op, has_outcome, has_connection, has_listener, has_remote_address,
+		has_pid, has_uid, has_gid, has_digest, has_errno, has_elapsed, has_error;
 	struct agent_sandbox {
 		bool no_new_privs, seccomp, landlock;
 	} sandbox;

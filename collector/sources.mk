@@ -3,7 +3,13 @@ archives += collector
 collector_sources := \
 	collector/agentlink.c \
 	collector/decoder.c \
+	collector/engine.c \
+	collector/formats.c \
+	collector/journal.c \
+	collector/lock.c \
 	collector/measure.c \
 	collector/netview.c \
+	collector/once.c \
 	collector/spawn.c \
+	collector/units.c \
 	collector/wait.c
