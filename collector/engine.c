@@ -107,22 +107,26 @@ static const char container_template[] = "{" TEXT_OF("id", ".Id") TEXT_OF(
 	"image", ".Image") TEXT_OF("user",
 				   ".Config.User") TEXT_OF("network_mode",
 							   ".HostConfig.NetworkMode")
-	TEXT_OF("ipc_mode", ".HostConfig.IpcMode") TEXT_OF("pid_mode", ".HostConfig."
-								       "PidMode") TEXT_OF(
-		"userns_mode", ".HostConfig.UsernsMode") TEXT_OF("runtime",
-								 ".HostConfig.Runtime")
+	TEXT_OF("ipc_mode", ".HostConfig.IpcMode") TEXT_OF(
+		"pid_mode",
+		".HostConfig."
+		"PidMode") TEXT_OF("userns_mode",
+				   ".HostConfig.UsernsMode") TEXT_OF("runtime",
+								     ".HostConfig."
+								     "Runtime")
 		TEXT_OF("pid", ".State.Pid") TEXT_OF("restart_count", ".RestartCount") "\"pids_limit\":{{with .HostConfig.PidsLimit}}{{json .}}{{else}}0{{end}}," TEXT_OF(
 			"memory", ".HostConfig.Memory") LENGTH_OF("cap_add",
 								  ".HostConfig.CapAdd")
 			LENGTH_OF("cap_drop", ".HostConfig.CapDrop") LENGTH_OF(
-				"devices", ".HostConfig.Devices")
-				LENGTH_OF("ports", ".HostConfig.PortBindings") LENGTH_OF(
-					"binds",
-					".HostConfig.Binds") FLAG_OF("is_running",
-								     ".State.Running")
-					FLAG_OF("is_read_only", ".HostConfig."
-								"ReadonlyRootfs") FLAG_OF(
-						"is_privileged",
+				"devices",
+				".HostConfig.Devices") LENGTH_OF("ports", ".HostConfig."
+									  "PortBindings")
+				LENGTH_OF("binds", ".HostConfig.Binds") FLAG_OF(
+					"is_running",
+					".State.Running") FLAG_OF("is_read_only",
+								  ".HostConfig."
+								  "ReadonlyRootfs")
+					FLAG_OF("is_privileged",
 						".HostConfig.Privileged") "\"has_init\":{"
 									  "{with "
 									  ".HostConfig."

@@ -13,3 +13,14 @@ collector_sources := \
 	collector/spawn.c \
 	collector/units.c \
 	collector/wait.c
+
+collector_archives := collector kernel policy common
+collector_libraries := libsystemd libmnl libnftables libcap-ng libseccomp jansson nettle
+
+unit_tests += test_agentlink test_measure
+test_agentlink_sources := tests/collector/test_agentlink.c
+test_agentlink_archives := $(collector_archives)
+test_agentlink_libraries := $(collector_libraries)
+test_measure_sources := tests/collector/test_measure.c
+test_measure_archives := $(collector_archives)
+test_measure_libraries := $(collector_libraries)
