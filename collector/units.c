@@ -7,12 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <jansson.h>
 #include <systemd/sd-bus.h>
 
-#include "common/canonical.h"
+#include "common/buffer.h"
 #include "common/clock.h"
-#include "common/json.h"
 #include "common/number.h"
 #include "common/own.h"
 #include "common/protected.h"
@@ -407,7 +405,7 @@ static const char *const digested_service[] = {
 
 /* Appends the value of a property as text that is the same for the same value:
  * types and members in order. */
-static int append_value(sd_bus_message *reply, FILE *out)
+static int append_value(sd_bus_message *reply, struct buffer *out)
 {
 	char type;
 	const char *contents;
@@ -426,24 +424,24 @@ static int append_value(sd_bus_message *reply, FILE *out)
 
 		if (strchr("arv(e", type)) {
 			more = sd_bus_message_enter_container(reply, type, contents);
-			fprintf(out, "%c[", type);
+			buffer_print(out, "%c[", type);
 			if (more >= 0)
 				more = append_value(reply, out);
-			fputc(']', out);
+			buffer_add_byte(out, ']');
 			if (more >= 0)
 				more = sd_bus_message_exit_container(reply);
 		} else {
 			more = sd_bus_message_read_basic(reply, type, &value);
 			if (more >= 0 && strchr("sog", type))
-				fprintf(out, "%c%zu:%s ", type, strlen(value.text),
-					value.text);
+				buffer_print(out, "%c%zu:%s ", type, strlen(value.text),
+					     value.text);
 			else if (more >= 0 && type == 'y')
-				fprintf(out, "y%u ", value.byte);
+				buffer_print(out, "y%u ", value.byte);
 			else if (more >= 0 && strchr("biu", type))
-				fprintf(out, "%c%u ", type, value.u32);
+				buffer_print(out, "%c%u ", type, value.u32);
 			else if (more >= 0)
-				fprintf(out, "%c%llu ", type,
-					(unsigned long long)value.u64);
+				buffer_print(out, "%c%llu ", type,
+					     (unsigned long long)value.u64);
 		}
 		if (more < 0)
 			return more;
@@ -452,7 +450,7 @@ static int append_value(sd_bus_message *reply, FILE *out)
 }
 
 static int append_property(struct units *units, const char *path, const char *interface,
-			   const char *property, FILE *out, struct diag *diag)
+			   const char *property, struct buffer *out, struct diag *diag)
 {
 	OWN(own_message) sd_bus_message *reply = NULL;
 	OWN(own_bus_error) sd_bus_error error = SD_BUS_ERROR_NULL;
@@ -462,26 +460,28 @@ static int append_property(struct units *units, const char *path, const char *in
 	/* A property that this systemd does not know has no value on this host. */
 	if (failed < 0 && (sd_bus_error_has_name(&error, SD_BUS_ERROR_UNKNOWN_PROPERTY)))
 		return 0;
-	fprintf(out, "%s=", property);
+	buffer_print(out, "%s=", property);
 	if (failed >= 0)
 		failed = append_value(reply, out);
-	fputc('\n', out);
+	buffer_add_byte(out, '\n');
 	return failed < 0 ? explain(path, property, failed, &error, diag) : 0;
 }
 
-static void append_execs(const char *name, const struct unit_execs *execs, FILE *out)
+static void append_execs(const char *name, const struct unit_execs *execs,
+			 struct buffer *out)
 {
 	for (size_t i = 0; i < execs->count; i++) {
 		const struct unit_exec *line = &execs->lines[i];
 
-		fprintf(out, "%s=%s", name, line->is_privileged ? "+" : "");
+		buffer_print(out, "%s=%s", name, line->is_privileged ? "+" : "");
 		for (size_t j = 0; j < line->argc; j++)
-			fprintf(out, "%zu:%s ", strlen(line->argv[j]), line->argv[j]);
-		fputc('\n', out);
+			buffer_print(out, "%zu:%s ", strlen(line->argv[j]),
+				     line->argv[j]);
+		buffer_add_byte(out, '\n');
 	}
 }
 
-static int append_file(const char *path, FILE *out, struct diag *diag)
+static int append_file(const char *path, struct buffer *out, struct diag *diag)
 {
 	OWN(own_fd) int fd = -1;
 	char sha256[DIGEST_TEXT_SIZE];
@@ -490,11 +490,11 @@ static int append_file(const char *path, FILE *out, struct diag *diag)
 	if (!error)
 		error = digest_fd(fd, FILE_LIMIT, path, sha256, diag);
 	if (!error)
-		fprintf(out, "file %s %s\n", path, sha256);
+		buffer_print(out, "file %s %s\n", path, sha256);
 	return error;
 }
 
-static int append_drop_ins(struct units *units, const char *path, FILE *out,
+static int append_drop_ins(struct units *units, const char *path, struct buffer *out,
 			   struct diag *diag)
 {
 	OWN(own_message) sd_bus_message *reply = NULL;
@@ -552,8 +552,9 @@ static int digest_form(struct units *units, const char *path, struct unit_form *
 		       struct diag *diag)
 {
 	OWN(own_bytes) struct bytes text = {0};
-	OWN(own_file) FILE *out = open_memstream(&text.data, &text.size);
-	int error = out ? 0 : diag_no_memory(diag);
+	OWN(own_buffer) struct buffer buffer = {0};
+	struct buffer *out = &buffer;
+	int error = 0;
 
 	for (size_t i = 0; !error && i < ARRAY_SIZE(digested_unit); i++)
 		error = append_property(units, path, UNIT_INTERFACE, digested_unit[i],
@@ -570,8 +571,8 @@ static int digest_form(struct units *units, const char *path, struct unit_form *
 	error = form->fragment[0] ? append_file(form->fragment, out, diag) : 0;
 	if (!error)
 		error = append_drop_ins(units, path, out, diag);
-	if (!error && (fflush(out) != 0 || ferror(out)))
-		error = diag_no_memory(diag);
+	if (!error)
+		error = buffer_take(out, &text, diag);
 	if (!error)
 		digest_bytes(text.data, text.size, form->sha256);
 	return error;
