@@ -99,89 +99,36 @@ static const char info_template[] =
 	"\"security_options\":{{json .SecurityOptions}},\"socket\":\"%s\"},"
 	"\"containers\":{{json .Containers}}}";
 
-#define TEXT_OF(key_, path_) "\"" key_ "\":{{json " path_ "}},"
-#define FLAG_OF(key_, path_) "\"" key_ "\":{{if " path_ "}}true{{else}}false{{end}},"
-#define LENGTH_OF(key_, path_) "\"" key_ "\":{{len " path_ "}},"
-
-static const char container_template[] = "{" TEXT_OF("id", ".Id") TEXT_OF(
-	"image", ".Image") TEXT_OF("user",
-				   ".Config.User") TEXT_OF("network_mode",
-							   ".HostConfig.NetworkMode")
-	TEXT_OF("ipc_mode", ".HostConfig.IpcMode") TEXT_OF(
-		"pid_mode",
-		".HostConfig."
-		"PidMode") TEXT_OF("userns_mode",
-				   ".HostConfig.UsernsMode") TEXT_OF("runtime",
-								     ".HostConfig."
-								     "Runtime")
-		TEXT_OF("pid", ".State.Pid") TEXT_OF("restart_count", ".RestartCount") "\"pids_limit\":{{with .HostConfig.PidsLimit}}{{json .}}{{else}}0{{end}}," TEXT_OF(
-			"memory", ".HostConfig.Memory") LENGTH_OF("cap_add",
-								  ".HostConfig.CapAdd")
-			LENGTH_OF("cap_drop", ".HostConfig.CapDrop") LENGTH_OF(
-				"devices",
-				".HostConfig.Devices") LENGTH_OF("ports", ".HostConfig."
-									  "PortBindings")
-				LENGTH_OF("binds", ".HostConfig.Binds") FLAG_OF(
-					"is_running",
-					".State.Running") FLAG_OF("is_read_only",
-								  ".HostConfig."
-								  "ReadonlyRootfs")
-					FLAG_OF("is_privileged",
-						".HostConfig.Privileged") "\"has_init\":{"
-									  "{with "
-									  ".HostConfig."
-									  "Init}}{{json "
-									  ".}}{{else}}"
-									  "false{{end}},"
-									  "\"security\":{"
-									  "{if "
-									  ".HostConfig."
-									  "SecurityOpt}}{"
-									  "{json "
-									  ".HostConfig."
-									  "SecurityOpt}}"
-									  "{{else}}[]{{"
-									  "end}},"
-									  "\"mounts\":[{{"
-									  "range $i,$m "
-									  ":= "
-									  ".Mounts}}{{if "
-									  "$i}},{{end}}"
-									  "{\"type\":{{"
-									  "json "
-									  "$m.Type}},"
-									  "\"source\":{{"
-									  "json "
-									  "$m.Source}},"
-									  "\"destination"
-									  "\":{{json "
-									  "$m."
-									  "Destination}},"
-									  "\"is_"
-									  "writable\":{{"
-									  "json "
-									  "$m.RW}}}{{end}"
-									  "}],"
-									  "\"networks\":["
-									  "{{$next := "
-									  "false}}{{"
-									  "range $n,$v "
-									  ":= "
-									  ".NetworkSettin"
-									  "gs.Networks}}"
-									  "{{if "
-									  "$next}},{{end}"
-									  "}{{$next = "
-									  "true}}{"
-									  "\"network\":{{"
-									  "json $n}},"
-									  "\"address\":{{"
-									  "json "
-									  "$v.IPAddress}}"
-									  ",\"gateway\":{"
-									  "{json "
-									  "$v.Gateway}}}{"
-									  "{end}}]}";
+static const char container_template[] =
+	"{"
+	"\"id\":{{json .Id}},"
+	"\"image\":{{json .Image}},"
+	"\"user\":{{json .Config.User}},"
+	"\"network_mode\":{{json .HostConfig.NetworkMode}},"
+	"\"ipc_mode\":{{json .HostConfig.IpcMode}},"
+	"\"pid_mode\":{{json .HostConfig.PidMode}},"
+	"\"userns_mode\":{{json .HostConfig.UsernsMode}},"
+	"\"runtime\":{{json .HostConfig.Runtime}},"
+	"\"pid\":{{json .State.Pid}},"
+	"\"restart_count\":{{json .RestartCount}},"
+	"\"pids_limit\":{{with .HostConfig.PidsLimit}}{{json .}}{{else}}0{{end}},"
+	"\"memory\":{{json .HostConfig.Memory}},"
+	"\"cap_add\":{{len .HostConfig.CapAdd}},"
+	"\"cap_drop\":{{len .HostConfig.CapDrop}},"
+	"\"devices\":{{len .HostConfig.Devices}},"
+	"\"ports\":{{len .HostConfig.PortBindings}},"
+	"\"binds\":{{len .HostConfig.Binds}},"
+	"\"is_running\":{{json .State.Running}},"
+	"\"is_read_only\":{{json .HostConfig.ReadonlyRootfs}},"
+	"\"is_privileged\":{{json .HostConfig.Privileged}},"
+	"\"has_init\":{{with .HostConfig.Init}}{{json .}}{{else}}false{{end}},"
+	"\"security\":{{with .HostConfig.SecurityOpt}}{{json .}}{{else}}[]{{end}},"
+	"\"mounts\":[{{range $i,$m := .Mounts}}{{if $i}},{{end}}"
+	"{\"type\":{{json $m.Type}},\"source\":{{json $m.Source}},"
+	"\"destination\":{{json $m.Destination}},\"is_writable\":{{json $m.RW}}}{{end}}],"
+	"\"networks\":[{{$next := false}}{{range $n,$v := .NetworkSettings.Networks}}"
+	"{{if $next}},{{end}}{{$next = true}}{\"network\":{{json $n}},"
+	"\"address\":{{json $v.IPAddress}},\"gateway\":{{json $v.Gateway}}}{{end}}]}";
 
 /* --- running it ------------------------------------------------------------------- */
 
