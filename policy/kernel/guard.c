@@ -25,7 +25,178 @@ static const char subjects_set[] = "subjects";
 static const char output_chain[] = "output";
 static const char marked_chain[] = "marked_output";
 
+/* What a table of ours can hold (policy/ruleset.h), in one state or the other. */
+static const struct known_chain {
+	const char *name;
+	uint32_t hook;
+	int32_t priority;
+} known_chains[] = {
+	{output_chain, NF_INET_LOCAL_OUT, GUARD_PRIORITY},
+	{marked_chain, NF_INET_LOCAL_OUT, GUARD_MARKED_PRIORITY},
+	{"scoped_output", NF_INET_LOCAL_OUT, GUARD_MARKED_PRIORITY},
+	{"scoped_input", NF_INET_LOCAL_IN, GUARD_MARKED_PRIORITY},
+};
+static const char *const known_sets[] = {subjects_set, "lease", "worker", "daemon",
+					 "flows"};
+
+/* What is there of a table, found out before it is changed. */
+struct survey {
+	const char *table;
+	bool has_table, has_marked, is_foreign; /* of another shape, or not active */
+	bool has_set[ARRAY_SIZE(known_sets)];
+};
+
+/* --- what is there ------------------------------------------------------------- */
+
+static bool find(struct attributes row, uint16_t type, struct attribute *ret_found)
+{
+	while (attribute_next(&row, ret_found))
+		if (ret_found->type == type)
+			return true;
+	return false;
+}
+
+static bool is_string(struct attributes row, uint16_t type, const char *wanted)
+{
+	struct attribute found;
+	const char *string;
+
+	if (!find(row, type, &found))
+		return false;
+	string = attribute_string(&found);
+	return string && strcmp(string, wanted) == 0;
+}
+
+static bool is_number(struct attributes row, uint16_t type, uint32_t wanted)
+{
+	struct attribute found;
+	uint32_t value;
+
+	return find(row, type, &found) && attribute_u32(&found, &value) &&
+	       value == wanted;
+}
+
+static int survey_table(const struct nlmsghdr *message, void *context)
+{
+	struct survey *survey = context;
+
+	survey->has_table = true;
+	/* Dormant, or somebody's own: no flag is ours. */
+	if (!is_number(nfnl_attributes(message), NFTA_TABLE_FLAGS, 0))
+		survey->is_foreign = true;
+	return 0;
+}
+
+static int survey_chain(const struct nlmsghdr *message, void *context)
+{
+	struct attributes row = nfnl_attributes(message);
+	struct survey *survey = context;
+	struct attribute hook;
+
+	if (!is_string(row, NFTA_CHAIN_TABLE, survey->table))
+		return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(known_chains); i++) {
+		const struct known_chain *known = &known_chains[i];
+
+		if (!is_string(row, NFTA_CHAIN_NAME, known->name))
+			continue;
+		if (!find(row, NFTA_CHAIN_HOOK, &hook) ||
+		    !is_number(attribute_inside(&hook), NFTA_HOOK_HOOKNUM, known->hook) ||
+		    !is_number(attribute_inside(&hook), NFTA_HOOK_PRIORITY,
+			       (uint32_t)known->priority) ||
+		    !is_number(row, NFTA_CHAIN_POLICY, NF_ACCEPT) ||
+		    !is_string(row, NFTA_CHAIN_TYPE, "filter"))
+			survey->is_foreign = true;
+		/* Of one priority, the chain made later is met first: scoped
+		 * chains must come after marked_output. */
+		if (known->name == marked_chain)
+			survey->has_marked = true;
+		else if (known->name != output_chain && !survey->has_marked)
+			survey->is_foreign = true;
+		return 0;
+	}
+	survey->is_foreign = true;
+	return 0;
+}
+
+static int survey_set(const struct nlmsghdr *message, void *context)
+{
+	struct attributes row = nfnl_attributes(message);
+	struct survey *survey = context;
+	struct attribute flags;
+	uint32_t value;
+
+	if (find(row, NFTA_SET_FLAGS, &flags) && attribute_u32(&flags, &value) &&
+	    value & NFT_SET_ANONYMOUS)
+		return 0; /* it goes with its rule */
+	for (size_t i = 0; i < ARRAY_SIZE(known_sets); i++)
+		if (is_string(row, NFTA_SET_NAME, known_sets[i])) {
+			survey->has_set[i] = true;
+			return 0;
+		}
+	survey->is_foreign = true;
+	return 0;
+}
+
+static int survey_other(const struct nlmsghdr *message, void *context)
+{
+	struct survey *survey = context;
+
+	(void)message;
+	survey->is_foreign = true;
+	return 0;
+}
+
+/* Looks at the table. What cannot be found out counts as foreign: replacing works
+ * on anything. Nobody has to hold still meanwhile: if what was seen is no longer
+ * so, the kernel refuses the transaction made for it. */
+static void survey_all(struct nfnl *nfnl, struct survey *survey)
+{
+	const struct {
+		struct nfnl_query query;
+		nfnl_on_message *on_message;
+	} asked[] = {
+		{{.type = NFT_MSG_GETTABLE,
+		  .is_single = true,
+		  .names = {{NFTA_TABLE_NAME, survey->table}}},
+		 survey_table},
+		{{.type = NFT_MSG_GETCHAIN}, survey_chain},
+		{{.type = NFT_MSG_GETSET, .names = {{NFTA_SET_TABLE, survey->table}}},
+		 survey_set},
+		{{.type = NFT_MSG_GETOBJ, .names = {{NFTA_OBJ_TABLE, survey->table}}},
+		 survey_other},
+		{{.type = NFT_MSG_GETFLOWTABLE,
+		  .names = {{NFTA_FLOWTABLE_TABLE, survey->table}}},
+		 survey_other},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(asked) && !survey->is_foreign; i++) {
+		struct nfnl_query query = asked[i].query;
+		struct diag ignored = {0};
+		bool is_interrupted = false;
+		int failed = 0;
+
+		query.family = NFPROTO_INET;
+		if (nfnl_ask(nfnl, &query, asked[i].on_message, survey, &is_interrupted,
+			     &failed, &ignored) != 0 ||
+		    is_interrupted || (failed && failed != ENOENT))
+			survey->is_foreign = true;
+		if (i == 0 && failed == ENOENT)
+			return;
+	}
+}
+
+/* --- the transaction ----------------------------------------------------------- */
+
 static void put_table(struct nfnl_batch *batch, const char *table)
+{
+	nfnl_batch_add(batch, NFT_MSG_NEWTABLE, NFPROTO_INET, NLM_F_CREATE);
+	nfnl_put_string(batch, NFTA_TABLE_NAME, table);
+	nfnl_put_u32(batch, NFTA_TABLE_FLAGS, 0);
+}
+
+/* Deletes the table, whatever it is, and one that is not there too. */
+static void put_deletion(struct nfnl_batch *batch, const char *table)
 {
 	/* Without flags, so that a table that is there is left as it is, for
 	 * the message after this to delete; a dormant one too. */
@@ -33,24 +204,35 @@ static void put_table(struct nfnl_batch *batch, const char *table)
 	nfnl_put_string(batch, NFTA_TABLE_NAME, table);
 	nfnl_batch_add(batch, NFT_MSG_DELTABLE, NFPROTO_INET, 0);
 	nfnl_put_string(batch, NFTA_TABLE_NAME, table);
-	nfnl_batch_add(batch, NFT_MSG_NEWTABLE, NFPROTO_INET, NLM_F_CREATE | NLM_F_EXCL);
-	nfnl_put_string(batch, NFTA_TABLE_NAME, table);
-	nfnl_put_u32(batch, NFTA_TABLE_FLAGS, 0);
 }
 
-static void put_chain(struct nfnl_batch *batch, const char *table, const char *name,
-		      int priority)
+/* Takes every rule and set out of a table of ours. */
+static void put_flush(struct nfnl_batch *batch, const struct survey *survey)
+{
+	nfnl_batch_add(batch, NFT_MSG_DELRULE, NFPROTO_INET, 0);
+	nfnl_put_string(batch, NFTA_RULE_TABLE, survey->table);
+	for (size_t i = 0; i < ARRAY_SIZE(known_sets); i++) {
+		if (!survey->has_set[i])
+			continue;
+		nfnl_batch_add(batch, NFT_MSG_DELSET, NFPROTO_INET, 0);
+		nfnl_put_string(batch, NFTA_SET_TABLE, survey->table);
+		nfnl_put_string(batch, NFTA_SET_NAME, known_sets[i]);
+	}
+}
+
+static void put_chain(struct nfnl_batch *batch, const char *table,
+		      const struct known_chain *chain)
 {
 	struct nlattr *hook;
 
-	nfnl_batch_add(batch, NFT_MSG_NEWCHAIN, NFPROTO_INET, NLM_F_CREATE | NLM_F_EXCL);
+	nfnl_batch_add(batch, NFT_MSG_NEWCHAIN, NFPROTO_INET, NLM_F_CREATE);
 	nfnl_put_string(batch, NFTA_CHAIN_TABLE, table);
-	nfnl_put_string(batch, NFTA_CHAIN_NAME, name);
+	nfnl_put_string(batch, NFTA_CHAIN_NAME, chain->name);
 	nfnl_put_string(batch, NFTA_CHAIN_TYPE, "filter");
 	nfnl_put_u32(batch, NFTA_CHAIN_POLICY, NF_ACCEPT);
 	hook = nfnl_nest(batch, NFTA_CHAIN_HOOK);
-	nfnl_put_u32(batch, NFTA_HOOK_HOOKNUM, NF_INET_LOCAL_OUT);
-	nfnl_put_u32(batch, NFTA_HOOK_PRIORITY, (uint32_t)priority);
+	nfnl_put_u32(batch, NFTA_HOOK_HOOKNUM, chain->hook);
+	nfnl_put_u32(batch, NFTA_HOOK_PRIORITY, (uint32_t)chain->priority);
 	nfnl_nest_end(batch, hook);
 }
 
@@ -172,7 +354,8 @@ static struct nlattr *start_rule(struct nfnl_batch *batch, const char *table,
 }
 
 /* meta skuid @subjects: the set is ordered as numbers are, so in network order. */
-static void put_subjects_rule(struct nfnl_batch *batch, const char *table)
+static void put_subjects_rule(struct nfnl_batch *batch, const char *table,
+			      const char *chain)
 {
 	static const uint32_t meta[][2] = {{NFTA_META_KEY, NFT_META_SKUID},
 					   {NFTA_META_DREG, NFT_REG_1}};
@@ -181,7 +364,7 @@ static void put_subjects_rule(struct nfnl_batch *batch, const char *table)
 					    {NFTA_BYTEORDER_OP, NFT_BYTEORDER_HTON},
 					    {NFTA_BYTEORDER_LEN, 4},
 					    {NFTA_BYTEORDER_SIZE, 4}};
-	struct nlattr *rule = start_rule(batch, table, output_chain);
+	struct nlattr *rule = start_rule(batch, table, chain);
 	struct expression started;
 
 	put_numbers(batch, "meta", meta, ARRAY_SIZE(meta));
@@ -221,26 +404,49 @@ static void put_marked_rule(struct nfnl_batch *batch, const char *table)
 	nfnl_nest_end(batch, rule);
 }
 
-static int explain(int error, const char *table, struct diag *diag)
+/* Commits the guard over what `survey` says is there. */
+static int load(struct nfnl *nfnl, const struct survey *survey,
+		const struct subjects *subjects, struct diag *diag)
+{
+	char buffer[GUARD_BATCH_SIZE] __attribute__((aligned(8)));
+	const char *table = survey->table;
+	struct nfnl_batch batch;
+
+	nfnl_batch_start(&batch, nfnl, buffer, sizeof(buffer));
+	if (survey->is_foreign)
+		put_deletion(&batch, table);
+	put_table(&batch, table);
+	/* output and marked_output; the order is policy/ruleset.h's. */
+	put_chain(&batch, table, &known_chains[0]);
+	put_chain(&batch, table, &known_chains[1]);
+	if (survey->has_table && !survey->is_foreign)
+		put_flush(&batch, survey);
+	put_set(&batch, table, subjects);
+	put_subjects_rule(&batch, table, output_chain);
+	put_subjects_rule(&batch, table, marked_chain);
+	put_marked_rule(&batch, table);
+	return nfnl_batch_commit(&batch, nfnl, table, diag);
+}
+
+static int explain(int error, const char *table, const struct diag *cause,
+		   struct diag *diag)
 {
 	char place[DIAG_PLACE_SIZE];
-	struct diag cause = *diag;
 
 	snprintf(place, sizeof(place), "table inet %s", table);
-	*diag = (struct diag){0};
 	if (error == -EPERM)
 		return diag_fail(diag, EPERM, place,
 				 "the deny guard was not loaded: another process owns "
 				 "the table, or CAP_NET_ADMIN is missing");
-	return diag_fail(diag, -error, place, "the deny guard was not loaded: %s",
-			 cause.text);
+	diag_fail(diag, 0, place, "the deny guard was not loaded: %s", cause->text);
+	return error;
 }
 
 int guard_load(const char *table, const struct subjects *subjects, struct diag *diag)
 {
 	OWN(nfnl_close) struct nfnl nfnl = {0};
-	char buffer[GUARD_BATCH_SIZE] __attribute__((aligned(8)));
-	struct nfnl_batch batch;
+	struct survey survey = {.table = table};
+	struct diag cause = {0};
 	int error;
 
 	if (!*table || strlen(table) >= NFT_TABLE_MAXNAMELEN)
@@ -250,13 +456,13 @@ int guard_load(const char *table, const struct subjects *subjects, struct diag *
 	error = nfnl_open(&nfnl, diag);
 	if (error)
 		return error;
-	nfnl_batch_start(&batch, &nfnl, buffer, sizeof(buffer));
-	put_table(&batch, table);
-	put_set(&batch, table, subjects);
-	put_chain(&batch, table, output_chain, GUARD_PRIORITY);
-	put_chain(&batch, table, marked_chain, GUARD_MARKED_PRIORITY);
-	put_subjects_rule(&batch, table);
-	put_marked_rule(&batch, table);
-	error = nfnl_batch_commit(&batch, &nfnl, table, diag);
-	return error ? explain(error, table, diag) : 0;
+	survey_all(&nfnl, &survey);
+	error = load(&nfnl, &survey, subjects, &cause);
+	if (error && !survey.is_foreign) {
+		/* It is not as it was seen: replacing needs it to be nothing. */
+		survey.is_foreign = true;
+		cause = (struct diag){0};
+		error = load(&nfnl, &survey, subjects, &cause);
+	}
+	return error ? explain(error, table, &cause, diag) : 0;
 }

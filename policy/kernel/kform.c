@@ -336,6 +336,10 @@ static void write_chain(struct former *former, size_t index)
 	ktext_put_string(&former->text, "chain ");
 	put_chain_name(&former->text, chain);
 	ktext_put_attributes(&former->text, chain->row, &kshape_chain, &former->hooks);
+	if (chain->older) {
+		ktext_put_string(&former->text, " older=");
+		ktext_put_number(&former->text, chain->older);
+	}
 	end_line(former);
 	for (size_t i = chain->first; i != KPARSE_NONE; i = former->parse.rules[i].next)
 		copy_part(former, KFORM_RULE, chain->name, &former->parse.rules[i]);

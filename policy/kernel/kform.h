@@ -28,6 +28,10 @@
  * followed by its rules in their order. Anonymous sets and chains come after those
  * with names, numbered by who refers to them first (`__set0`, `__map1`, `__chain0`).
  *
+ * One thing is added that no attribute says: `older`, how many base chains of the
+ * table with the same hook and priority were made before this one; among such, the
+ * kernel runs the youngest first.
+ *
  * Elements of sets with time-outs (flag "timeout") are not in the form: packets and
  * time change them without a commit. They are given apart, as `timed`.
  *

@@ -204,7 +204,8 @@ static int take_named(struct kparse *parse, const struct message *message,
 
 	switch (message->kind) {
 	case NFT_MSG_NEWCHAIN:
-		chain = &parse->chains[parse->chain_count++];
+		chain = &parse->chains[parse->chain_count];
+		chain->made = parse->chain_count++;
 		name = chain->name = string_of(message->row, NFTA_CHAIN_NAME);
 		read_chain(chain, message->row);
 		break;
@@ -272,8 +273,42 @@ struct kparse_chain *kparse_find_chain(const struct kparse *parse, const char *n
 		       compare_chains);
 }
 
+/* A hook and a priority in one number; the attributes are in the kernel's order. */
+static uint64_t meeting_place(const struct kparse_chain *chain)
+{
+	struct attribute hook;
+
+	if (!find(chain->row, NFTA_CHAIN_HOOK, &hook))
+		return 0;
+	return (uint64_t)number_of(attribute_inside(&hook), NFTA_HOOK_HOOKNUM) << 32 |
+	       number_of(attribute_inside(&hook), NFTA_HOOK_PRIORITY);
+}
+
+static int compare_meeting(const void *left, const void *right)
+{
+	const struct kparse_chain *a = left, *b = right;
+	uint64_t place_a = meeting_place(a), place_b = meeting_place(b);
+
+	if (a->is_base != b->is_base)
+		return a->is_base ? -1 : 1;
+	if (place_a != place_b)
+		return place_a < place_b ? -1 : 1;
+	return a->made < b->made ? -1 : a->made > b->made;
+}
+
+/* Of base chains that meet the same packets, the older one meets them later. */
+static void count_older(struct kparse *parse)
+{
+	qsort(parse->chains, parse->chain_count, sizeof(*parse->chains), compare_meeting);
+	for (size_t i = 1; i < parse->chain_count && parse->chains[i].is_base; i++)
+		if (meeting_place(&parse->chains[i - 1]) ==
+		    meeting_place(&parse->chains[i]))
+			parse->chains[i].older = parse->chains[i - 1].older + 1;
+}
+
 static int sort_names(struct kparse *parse, struct diag *diag)
 {
+	count_older(parse);
 	qsort(parse->sets, parse->set_count, sizeof(*parse->sets), compare_sets);
 	qsort(parse->chains, parse->chain_count, sizeof(*parse->chains), compare_chains);
 	qsort(parse->objects, parse->object_count, sizeof(*parse->objects),

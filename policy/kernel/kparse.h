@@ -25,6 +25,8 @@ struct kparse_chain {
 	struct attributes row;
 	bool is_anonymous, is_base, is_referenced;
 	bool is_plain_base; /* a base chain with nothing but the ordinary attributes */
+	size_t made;        /* its place in the kernel's list, which is by age */
+	size_t older;       /* base chains of the same hook and priority made before */
 	size_t number;
 	size_t first, last, count; /* rules */
 };

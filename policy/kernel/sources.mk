@@ -8,15 +8,14 @@ kernel_sources := \
 	policy/kernel/kparse.c \
 	policy/kernel/kshape.c \
 	policy/kernel/ktext.c \
-	policy/kernel/nfnl.c \
-	policy/subjects.c
+	policy/kernel/nfnl.c
 
 test_programs += guard_load
 guard_load_sources := tests/policy/guard_load.c
-guard_load_archives := kernel common
+guard_load_archives := kernel policy common
 guard_load_libraries := libmnl
 
 test_programs += kform_dump
 kform_dump_sources := tests/policy/kform_dump.c
-kform_dump_archives := kernel common
+kform_dump_archives := kernel policy common
 kform_dump_libraries := libmnl nettle
