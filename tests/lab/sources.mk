@@ -5,3 +5,4 @@ lab-reach_static := 1
 
 tests += lab:tests/lab/test_lab.py
 tests += lab:tests/lab/test_engine.py
+benches += tests/lab/bench_lab.py

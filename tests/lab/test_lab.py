@@ -3,6 +3,7 @@
 """The lab itself: it boots, keeps to itself, and leaves nothing."""
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -14,8 +15,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from labtest import LAB, Lab, lab, namespaces_of, traces, unique_name, wait_without_traces  # noqa: E402
 
 # Every step of `lab up`, in order.
-STEPS = ("folder", "cgroups", "world", "tree", "wire", "services", "booting", "booted",
-         "asked", "written")
+STEPS = ("folder", "cgroups", "world", "tree", "wire", "booting", "booted", "up", "written")
 TALK = """
 import socket, sys
 for target in sys.argv[1:]:
@@ -190,6 +190,36 @@ class SideBySide(unittest.TestCase):
             self.assertEqual(done.returncode, 1)
             self.assertIn(f"there is a lab {one.name} already", done.stderr)
             self.assertEqual(one.run("systemctl", "is-system-running").stdout.strip(), "running")
+
+
+class Reboots(unittest.TestCase):
+    def test_a_power_cut_keeps_the_disk_and_loses_the_rest(self):
+        with Lab("reboots") as one:
+            one.run("touch", "/etc/kept", "/run/lost")
+            one.run("systemd-run", "--unit", "lost", "sleep", "1000")
+            one.service("clear")
+            again = json.loads(lab("reboot", "--name", one.name).stdout)
+            self.assertEqual(again["machine_id"], one.facts["machine_id"])
+            self.assertNotEqual(again["boot_id"], one.facts["boot_id"])
+            self.assertEqual(one.run("ls", "/etc/kept", "/run/lost", check=False).stdout,
+                             "/etc/kept\n")
+            self.assertEqual(one.run("systemctl", "is-active", "lost",
+                                     check=False).stdout.strip(), "inactive")
+            one.run("/usr/bin/python3", "-c", TALK, "198.51.100.1/443")
+            self.assertEqual(one.service("read", "trusted-1")["accepted"], 1)
+
+    def test_power_off_ends_the_host_alone(self):
+        with Lab("off") as one:
+            pidfd = os.pidfd_open(one.facts["host_pid"])
+            one.run("systemctl", "poweroff", check=False)
+            self.assertEqual(select.select([pidfd], [], [], 60)[0], [pidfd])
+            os.close(pidfd)
+            done = one.run("true", check=False)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("lab reboot", done.stderr)
+            self.assertTrue(one.service("list"))
+            lab("reboot", "--name", one.name)
+            one.run("true")
 
 
 class Shapes(unittest.TestCase):

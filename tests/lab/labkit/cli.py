@@ -12,6 +12,13 @@ def add_name(parser):
     parser.add_argument("--name", default="lab", help="which lab (default: lab)")
 
 
+def add_installing(parser):
+    parser.add_argument("--build", default=os.path.join(up.SOURCE, "build"),
+                        help="the build's folder")
+    parser.add_argument("--file", action="append", default=[], metavar="SOURCE:PLACE[:MODE]",
+                        help="a further file to install")
+
+
 def parse(arguments):
     parser = argparse.ArgumentParser(prog="lab")
     commands = parser.add_subparsers(dest="command", required=True)
@@ -23,6 +30,13 @@ def parse(arguments):
     one.add_argument("--no-ipv6", action="store_true", help="no IPv6 address nor route")
     one.add_argument("--world-down", action="store_true", help="the world's link is down")
     one.add_argument("--engine", action="store_true", help="with the container engine running")
+    one.add_argument("--install", action="store_true", help="with the build and site installed")
+    add_installing(one)
+    one = commands.add_parser("install", help="install the build and a site on a running lab")
+    add_name(one)
+    one.add_argument("--site", help="a netproof.site.v1 file (default: the shipped one)")
+    one.add_argument("--engine", action="store_true", help="enable the engine, too")
+    add_installing(one)
     one = commands.add_parser("engine", help="start the container engine, wait until it answers")
     add_name(one)
     one = commands.add_parser("docker", help="the engine's client, as the workload user")
@@ -45,6 +59,9 @@ def parse(arguments):
     one.add_argument("do", choices=("list", "read", "stop", "start", "clear", "mode", "add",
                                     "packets"))
     one.add_argument("words", nargs="*", metavar="SERVICE [MODE | KIND ADDRESS PORT]")
+    one = commands.add_parser("reboot", help="power off and on again; the world stays")
+    add_name(one)
+    one.add_argument("--engine", action="store_true", help="and wait for the engine")
     for name, text in (("status", "a lab's facts as JSON"), ("down", "end a lab")):
         one = commands.add_parser(name, help=text)
         add_name(one)
@@ -97,10 +114,16 @@ def obey(options):
     if options.command == "down":
         up.down(lab)
         return 0
+    if options.command == "reboot":
+        show(up.reboot(lab, options.engine))
+        return 0
     facts = lab.read()
     if options.command == "status":
         facts["system_state"], facts["failed_units"] = up.system_state(lab, facts)
         show(facts)
+        return 0
+    if options.command == "install":
+        up.install_running(lab, facts, options)
         return 0
     if options.command == "engine":
         engine.start(lab, facts)

@@ -25,11 +25,15 @@ def has_process(lab, part, pid):
 
 def namespaces(lab, part, pid):
     """Descriptors of every namespace of the lab's process `pid`."""
-    opened = [(os.open(f"/proc/{pid}/ns/{name}", os.O_RDONLY | os.O_CLOEXEC), kind)
-              for name, kind in NAMESPACES]
-    if not has_process(lab, part, pid):
-        raise LabError(f"the {part} of lab {lab.name} has ended: lab logs are lost with it; "
-                       f"lab down --name {lab.name}")
+    try:
+        opened = [(os.open(f"/proc/{pid}/ns/{name}", os.O_RDONLY | os.O_CLOEXEC), kind)
+                  for name, kind in NAMESPACES]
+    except FileNotFoundError:
+        opened = []
+    # Looked at after the opening: a reused pid is in no cgroup of this lab's.
+    if not opened or not has_process(lab, part, pid):
+        what = "reboot or lab down" if part == "host" else "down"
+        raise LabError(f"the {part} of lab {lab.name} has ended: lab {what} --name {lab.name}")
     return opened
 
 
@@ -47,6 +51,25 @@ def join_cgroup(lab, part, path):
     except OSError as error:
         raise LabError(f"{path}: the lab has no such cgroup, or it takes no process: "
                        f"{error.strerror}") from None
+
+
+def in_child(work):
+    """Calls `work` in a forked child; what it raises there, is raised here as LabError."""
+    read_end, write_end = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+            os._exit(0)
+        except BaseException as error:
+            name = "" if isinstance(error, LabError) else f"{type(error).__name__}: "
+            os.write(write_end, f"{name}{error}".encode()[:4000])
+            os._exit(1)
+    os.close(write_end)
+    with os.fdopen(read_end, encoding="utf-8", errors="replace") as text:
+        said = text.read()
+    if os.waitpid(child, 0)[1]:
+        raise LabError(said or "a child of lab died")
 
 
 def enter(lab, part, pid, cgroup):

@@ -10,6 +10,7 @@ harmless nodes, /sys and /proc/sys are read-only except for the lab's own networ
 the cgroup hierarchy begins at the lab's own cgroup, and the capabilities that
 reach past namespaces (clock, modules, reboot, logs) are gone for good.
 """
+import contextlib
 import json
 import os
 import pathlib
@@ -26,9 +27,8 @@ from .state import LabError
 SYSTEMD = "/usr/lib/systemd/systemd"
 # Where the lab keeps what only its own machinery needs.
 PRIVATE = "/run/lab"
-# Memory of their own. The data root of a rootless engine must not lie on an overlay,
-# and lies in /home.
-MEMORY = {"/run": "mode=755", "/tmp": "mode=1777", "/home": "mode=755"}
+# Fresh at every boot.
+FRESH = {"/run": "mode=755", "/tmp": "mode=1777"}
 # What belongs to the machine alone, and starts empty in a lab.
 EMPTY = """
 /root /mnt /srv /media /boot /var/tmp /var/log /var/spool /var/lib/docker /var/lib/containerd
@@ -56,18 +56,29 @@ READ_ONLY_PROC = ("sys", "sysrq-trigger", "irq", "bus", "acpi", "fs")
 HIDDEN_PROC = ("kcore", "kmsg", "timer_list", "latency_stats")
 
 
-def start(lab, options, prepare):
+def make_store(lab):
+    """What a host's writes go to: memory, mounted in the caller's namespace, the world's,
+    so that it outlives the host and is there when it boots again."""
+    store = lab.path("store")
+    kernel.mount("lab", store, "tmpfs", 0, "mode=755")
+    for name in ("upper", "work", "root", "memory"):
+        os.mkdir(f"{store}/{name}")
+    for path in EMPTY:
+        _empty(f"{store}/upper", path)
+
+
+def start(lab, world_pid, options, prepare):
     """Forks the later PID 1 and waits until its file tree stands.
 
-    `prepare(root)` runs with the tree at `root`, before it is entered. Returns the
-    pid and the end of a pipe that lets it become systemd when it is closed after a
-    byte was written.
+    `prepare(root)` runs with the tree at `root`, before it is entered; without one,
+    the host was prepared at an earlier boot. Returns the pid and the end of a pipe:
+    a byte written to it lets PID 1 become systemd.
     """
     report_read, report_write = os.pipe()
     go_read, go_write = os.pipe()
     child = os.fork()
     if child == 0:
-        _in_child(lab, options, prepare, report_write, go_read, go_write)
+        _in_child(lab, world_pid, options, prepare, report_write, go_read, go_write)
     os.close(report_write)
     os.close(go_read)
     os.waitpid(child, 0)
@@ -83,7 +94,7 @@ def start(lab, options, prepare):
     return json.loads(lines[0])["pid"], go_write
 
 
-def _in_child(lab, options, prepare, report, go_read, go_write):
+def _in_child(lab, world_pid, options, prepare, report, go_read, go_write):
     """Never returns. Between two forks: cgroup and namespaces."""
     try:
         os.close(go_write)
@@ -91,6 +102,7 @@ def _in_child(lab, options, prepare, report, go_read, go_write):
         os.setsid()
         with open(os.path.join(lab.cgroup, "host/cgroup.procs"), "w", encoding="ascii") as procs:
             procs.write("0")
+        kernel.setns(os.open(f"/proc/{world_pid}/ns/mnt", os.O_RDONLY), kernel.NEWNS)
         kernel.unshare(kernel.NEWNS | kernel.NEWCGROUP | kernel.NEWUTS | kernel.NEWIPC |
                        kernel.NEWPID | kernel.NEWNET)
         init = os.fork()
@@ -103,7 +115,7 @@ def _in_child(lab, options, prepare, report, go_read, go_write):
 
 
 def _say_failed(report, error):
-    text = f"{type(error).__name__}: {error}"
+    text = str(error) if isinstance(error, LabError) else f"{type(error).__name__}: {error}"
     if isinstance(error, subprocess.CalledProcessError) and error.stderr:
         text += f": {error.stderr.strip()}"
     place = traceback.extract_tb(error.__traceback__)[-1]
@@ -118,7 +130,9 @@ def _become_init(lab, options, prepare, report, go):
         os.umask(0o022)
         kernel.sethostname(f"lab-{lab.name}")
         root = build_tree(lab, options)
-        prepare(root)
+        if prepare:
+            _write_etc(root, lab, options)
+            prepare(root)
         kernel.pivot_root(root)
         console = os.open(f"{PRIVATE}/console", os.O_WRONLY | os.O_APPEND)
         nothing = os.open("/dev/null", os.O_RDONLY)
@@ -144,16 +158,15 @@ def build_tree(lab, options):
     """The whole file tree, below the lab's folder; returns its root."""
     kernel.mount(None, "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
     store = lab.path("store")
-    kernel.mount("lab", store, "tmpfs", 0, "mode=755")
     root = f"{store}/root"
-    for name in ("upper", "work", "root"):
-        os.mkdir(f"{store}/{name}")
-    for path in EMPTY:
-        _empty(f"{store}/upper", path)
     kernel.mount("lab", root, "overlay", 0,
                  f"lowerdir=/,upperdir={store}/upper,workdir={store}/work")
-    for path, mode in MEMORY.items():
+    for path, mode in FRESH.items():
         kernel.mount("lab", root + path, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, mode)
+    for path in options["memory"]:
+        os.makedirs(f"{store}/memory{path}", exist_ok=True)
+        os.makedirs(root + path, exist_ok=True)
+        kernel.bind(f"{store}/memory{path}", root + path)
     _mount_dev(root)
     _mount_proc(root, options)
     _mount_sys(root)
@@ -162,7 +175,6 @@ def build_tree(lab, options):
     source = options["source"]
     os.makedirs(root + source, exist_ok=True)
     kernel.bind(source, root + source, read_only=True)
-    _write_etc(root, lab, options)
     return root
 
 
@@ -271,15 +283,16 @@ def _write_etc(root, lab, options):
         os.symlink("/dev/null", link)
 
 
-def fresh_options(source, dns):
-    boot_id = secrets.token_hex(16)
+def fresh_boot_id():
+    digits = secrets.token_hex(16)
     cuts = (0, 8, 12, 16, 20, 32)
-    return {"machine_id": secrets.token_hex(16), "source": source, "dns": dns,
-            "boot_id": "-".join(boot_id[a:b] for a, b in zip(cuts, cuts[1:]))}
+    return "-".join(digits[a:b] for a, b in zip(cuts, cuts[1:]))
 
 
 def open_notify(lab):
     """The datagram socket on which systemd says READY=1."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(lab.path("notify"))
     notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     notify.bind(lab.path("notify"))
     return notify

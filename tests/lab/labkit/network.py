@@ -28,11 +28,23 @@ def batch(lines, pid):
         raise LabError(f"the lab's network could not be made: {done.stderr.strip()}")
 
 
-def connect(host_pid, world_pid, world_addresses, host_addresses, ipv6, is_down):
-    """Makes the wire. `world_addresses` are the world's further ones, on its loopback;
-    `host_addresses` the host's, on its own."""
+def make_world(world_pid, addresses):
+    """The world's further addresses, on its loopback: any of a host's packets that
+    comes to the world's end of the wire finds them."""
+    batch(["link set lo up"] + [f"address add {address} dev lo" for address in addresses],
+          world_pid)
+
+
+def cut(world_pid):
+    """Takes the wire away. The kernel does so by itself when a host has ended, but later."""
+    subprocess.run(["/usr/bin/nsenter", f"--net=/proc/{world_pid}/ns/net", "--", IP, "link",
+                    "delete", WORLD_LINK], check=False, stdin=subprocess.DEVNULL,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def connect(host_pid, world_pid, host_addresses, ipv6, is_down):
+    """Makes the wire. `host_addresses` are the host's further ones, on its loopback."""
     world = [
-        "link set lo up",
         f"link add {WORLD_LINK} type veth peer name {HOST_LINK} netns {host_pid}",
         f"address add {WORLD['address']}/24 dev {WORLD_LINK}",
     ]
@@ -43,8 +55,6 @@ def connect(host_pid, world_pid, world_addresses, host_addresses, ipv6, is_down)
     if ipv6:
         world.append(f"address add {WORLD['address6']}/64 dev {WORLD_LINK} nodad")
         host.append(f"address add {HOST['address6']}/64 dev {HOST_LINK} nodad")
-    world += [f"address add {address} dev lo" for address in world_addresses
-              if ipv6 or ":" not in address]
     host += [f"address add {address}/32 dev lo" for address in host_addresses]
     world.append(f"link set {WORLD_LINK} " + ("down" if is_down else "up"))
     host.append(f"link set {HOST_LINK} up")

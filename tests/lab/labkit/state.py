@@ -13,6 +13,7 @@ import os
 import re
 import select
 import shutil
+import sys
 import time
 
 FOLDER = "/run/netproof-lab"
@@ -83,7 +84,7 @@ class Lab:
                 yield None
                 return
             try:
-                fcntl.flock(held, fcntl.LOCK_EX)
+                self._lock(held)
                 try:
                     current = os.stat(self.folder)
                 except FileNotFoundError:
@@ -95,6 +96,13 @@ class Lab:
             finally:
                 os.close(held)
 
+    def _lock(self, held):
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            sys.stderr.write(f"lab: another command changes lab {self.name}: waiting for it\n")
+            fcntl.flock(held, fcntl.LOCK_EX)
+
     def make_cgroups(self):
         """host: the lab's own hierarchy; world: the outside. Controllers as far as
         the machine passes any down."""
@@ -102,6 +110,13 @@ class Lab:
         _pass_controllers_down(self.cgroup)
         for part in ("host", "world"):
             os.mkdir(os.path.join(self.cgroup, part))
+
+    def end_host(self):
+        """Ends every process of the host, as a power cut would."""
+        part = os.path.join(self.cgroup, "host")
+        _kill(part)
+        _remove_cgroups(part)
+        os.mkdir(part)
 
     def remove(self):
         """Ends every process of the lab and removes what the machine still holds."""

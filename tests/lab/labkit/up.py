@@ -2,21 +2,26 @@
 """`lab up` and `lab down`: the order of things, and their undoing."""
 import json
 import os
+import secrets
 import select
 import signal
 import subprocess
 import sys
 import time
 
-from . import engine, enter, host, network, world
+from . import engine, enter, host, install, network, world
 from .state import LabError
 
 BOOT_SECONDS = 60
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__)))))
-# What targets.json says, once it is there; until then and where it is silent, these.
-PUBLIC = {"name": "public", "kind": "tcp", "address": "203.0.113.80", "port": 443}
-PUBLIC6 = {"name": "public6", "kind": "tcp", "address": "2001:db8:ffff::80", "port": 443}
+DEFAULT_SITE = os.path.join(SOURCE, "fixtures/sites/netproof.json")
+TARGETS = os.path.join(SOURCE, "fixtures/network/targets.json")
+# What the probes aim at, where targets.json does not say it (RFC 5737, RFC 3849).
+PUBLIC = {"public": {"address": "203.0.113.80", "port": 443},
+          "ipv6": {"address": "2001:db8:ffff::80", "port": 443},
+          "metadata": {"address": "169.254.169.254", "port": 80}}
+TRUSTED_PORT = 443
 
 
 class Clock:
@@ -34,13 +39,15 @@ class Clock:
 
 
 def services(options):
-    found = [dict(PUBLIC), {"name": "metadata", "kind": "tcp", "port": 80, "reply": True,
-                            "address": network.METADATA_ADDRESS},
-             {"name": "dns", "kind": "dns", "address": network.DNS_ADDRESS, "port": 53}]
-    if not options.no_ipv6:
-        found.append(dict(PUBLIC6))
+    targets = dict(PUBLIC)
+    if os.path.exists(TARGETS):
+        said = install.read_site(TARGETS)
+        targets.update({key: said[key] for key in PUBLIC if key in said})
+    found = [{"name": name, "kind": "tcp", "reply": name == "metadata", **target}
+             for name, target in targets.items() if name != "ipv6" or not options.no_ipv6]
+    found.append({"name": "dns", "kind": "dns", "address": network.DNS_ADDRESS, "port": 53})
     for number in range(1, options.endpoints + 1):
-        found.append({"name": f"trusted-{number}", "kind": "tcp", "port": 443,
+        found.append({"name": f"trusted-{number}", "kind": "tcp", "port": TRUSTED_PORT,
                       "address": f"{network.ENDPOINT_PREFIX}{number}"})
     return found
 
@@ -48,14 +55,6 @@ def services(options):
 def host_addresses(site):
     found = {site[key]["address"] for key in ("router", "proxy") if key in site}
     return sorted(a for a in found if not a.startswith("127."))
-
-
-def read_site(path):
-    try:
-        with open(path, encoding="utf-8") as text:
-            return json.load(text)
-    except (OSError, ValueError) as error:
-        raise LabError(f"{path}: {error}") from None
 
 
 def make_user(root, name):
@@ -68,64 +67,90 @@ def make_user(root, name):
     os.close(os.open(f"{root}/var/lib/systemd/linger/{name}", os.O_CREAT | os.O_WRONLY, 0o644))
 
 
-def prepare(root, user, site):
-    make_user(root, user)
-    engine.prepare(root, user, site)
+def prepare(root, user, site, payload):
+    """Before the boot: an installed site, or the lab's own user and engine unit."""
+    if payload:
+        install.apply_before_boot(root, payload)
+    else:
+        make_user(root, user)
+        engine.prepare(root, user, site)
+
+
+def site_facts(site):
+    """What of a lab's facts follows from the site."""
+    asked = site.get("engine", {})
+    return {"site": site.get("name"), "engine_socket": asked.get("socket", engine.DEFAULT_SOCKET),
+            "engine_unit": site.get("engine_unit", engine.DEFAULT_UNIT),
+            "memory": ["/home"] + ([f"/var/lib/{site['name']}"] if site else [])}
+
+
+def make_payload(options):
+    return install.plan(SOURCE, options.build, options.site, options.file, options.engine)
 
 
 def up(lab, options):
     clock = Clock()
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: sys.exit(143))
-    site = read_site(options.site) if options.site else {}
-    user = site.get("workload_user", options.user)
+    if options.install:
+        options.site = options.site or DEFAULT_SITE
+    site = install.read_site(options.site) if options.site else {}
+    payload = make_payload(options) if options.install else None
     with lab.locked(create=True):
         clock.mark("folder")
         if os.path.exists(lab.path("lab.json")) or os.path.isdir(lab.cgroup):
             raise LabError(f"there is a lab {lab.name} already: lab down --name {lab.name}")
         try:
-            facts = _up(lab, options, site, user, clock)
+            facts = _up(lab, options, site, payload, clock)
         except BaseException:
             lab.remove()
             raise
     return facts
 
 
-def _up(lab, options, site, user, clock):
+def _up(lab, options, site, payload, clock):
+    wanted = services(options)
+    facts = {"name": lab.name, "user": site.get("workload_user", options.user),
+             "machine_id": secrets.token_hex(16), **site_facts(site), "services": wanted,
+             "host_address": network.HOST["address"], "source": SOURCE,
+             "host_addresses": host_addresses(site), "ipv6": not options.no_ipv6}
     lab.make_cgroups()
     clock.mark("cgroups")
     os.mkdir(lab.path("store"))
     os.close(os.open(lab.path("console"), os.O_CREAT | os.O_WRONLY, 0o600))
-    notify = host.open_notify(lab)
-    wanted = services(options)
-    world_pid, world_go, world_report = world.start(lab, wanted)
+    facts["engine_limits"] = engine.limits(lab)
+    facts["world_pid"], go, report = world.start(lab, wanted)
+    network.make_world(facts["world_pid"], [s["address"] for s in wanted])
+    _go(go)
+    world.wait_ready(report)
     clock.mark("world")
-    machine = host.fresh_options(SOURCE, network.DNS_ADDRESS)
-    host_pid, host_go = host.start(lab, machine, lambda root: prepare(root, user, site))
-    clock.mark("tree")
-    network.connect(host_pid, world_pid, [s["address"] for s in wanted
-                                          if s["name"] != "gateway"],
-                    host_addresses(site), not options.no_ipv6, options.world_down)
-    clock.mark("wire")
-    _go(world_go)
-    world.wait_ready(world_report)
-    clock.mark("services")
-    _go(host_go)
-    clock.mark("booting")
-    _wait_booted(lab, notify, host_pid)
-    clock.mark("booted")
-    facts = {"name": lab.name, "host_pid": host_pid, "world_pid": world_pid, "user": user,
-             "machine_id": machine["machine_id"], "boot_id": machine["boot_id"],
-             "engine_socket": site.get("engine", {}).get("socket", engine.DEFAULT_SOCKET),
-             "engine_unit": site.get("engine_unit", engine.DEFAULT_UNIT),
-             "engine_limits": engine.limits(lab),
-             "host_address": network.HOST["address"], "services": wanted,
-             "system_state": "", "failed_units": []}
-    facts["system_state"], facts["failed_units"] = system_state(lab, facts)
-    clock.mark("up")
+    _boot(lab, facts, clock, options.world_down,
+          lambda root: prepare(root, facts["user"], site, payload))
     if options.engine:
         engine.start(lab, facts)
         clock.mark("engine")
+    return _written(lab, facts, clock)
+
+
+def _boot(lab, facts, clock, is_world_down, prepare_tree):
+    """From nothing to a booted host on the world's wire."""
+    notify = host.open_notify(lab)
+    facts["boot_id"] = host.fresh_boot_id()
+    facts["host_pid"], go = host.start(
+        lab, facts["world_pid"], {**facts, "dns": network.DNS_ADDRESS}, prepare_tree)
+    clock.mark("tree")
+    network.connect(facts["host_pid"], facts["world_pid"], facts["host_addresses"],
+                    facts["ipv6"], is_world_down)
+    clock.mark("wire")
+    _go(go)
+    clock.mark("booting")
+    _wait_booted(lab, notify, facts["host_pid"])
+    clock.mark("booted")
+    facts["system_state"], facts["failed_units"] = system_state(lab, facts)
+    clock.mark("up")
+
+
+def _written(lab, facts, clock):
     facts["seconds"] = clock.steps
     lab.write(facts)
     clock.mark("written")
@@ -133,6 +158,21 @@ def _up(lab, options, site, user, clock):
         sys.stderr.write(f"lab: up, but failed: {' '.join(facts['failed_units'])}: "
                          f"lab logs --name {lab.name}\n")
     return facts
+
+
+def reboot(lab, with_engine):
+    """Power off, power on: every process of the host ends at once; its disk (the overlay,
+    homes, the engine's data) is what the next boot finds. The world stays."""
+    clock = Clock()
+    with lab.locked():
+        facts = lab.read()
+        lab.end_host()
+        network.cut(facts["world_pid"])
+        _boot(lab, facts, clock, False, None)
+        if with_engine:
+            engine.start(lab, facts)
+            clock.mark("engine")
+        return _written(lab, facts, clock)
 
 
 def _go(pipe):
@@ -168,6 +208,19 @@ def _console(lab):
         return "; ".join(text.read().splitlines()[-5:]) or "it said nothing"
 
 
+def install_running(lab, facts, options):
+    """Installs on a host that runs. The facts on the machine follow."""
+    options.site = options.site or DEFAULT_SITE
+    payload = make_payload(options)
+    site = payload["site"]
+    network.batch([f"address replace {address}/32 dev lo" for address in host_addresses(site)],
+                  facts["host_pid"])
+    install.apply_running(lab, facts, payload)
+    facts.update(site_facts(site), user=site["workload_user"],
+                 host_addresses=host_addresses(site))
+    lab.write(facts)
+
+
 def system_state(lab, facts):
     _, state = enter.capture(lab, "host", facts["host_pid"], ["/usr/bin/systemctl", "is-system-running"])
     failed = []
@@ -175,7 +228,7 @@ def system_state(lab, facts):
         _, text = enter.capture(lab, "host", facts["host_pid"], ["/usr/bin/systemctl", "list-units", "--failed", "--plain",
                                       "--no-legend"])
         failed = [line.split()[0] for line in text.splitlines() if line.strip()]
-    return state.strip(), failed
+    return state.strip() or "off", failed
 
 
 def down(lab):

@@ -22,7 +22,7 @@ import sys
 import time
 import traceback
 
-from . import kernel, network
+from . import host, kernel, network
 from .state import LabError
 
 # More than any test sends; a runaway sender must not eat the machine's memory.
@@ -330,11 +330,12 @@ def _in_child(lab, services, control, report, go_read, go_write):
             procs.write("0")
         kernel.unshare(kernel.NEWNS | kernel.NEWUTS | kernel.NEWIPC | kernel.NEWPID |
                        kernel.NEWNET)
+        kernel.mount(None, "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
+        host.make_store(lab)
         init = os.fork()
         if init:
             os.write(report, json.dumps({"pid": init}).encode() + b"\n")
             os._exit(0)
-        kernel.mount(None, "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
         kernel.mount("proc", "/proc", "proc")
         kernel.sethostname("world")
         kernel.drop_machine_capabilities()
