@@ -1,2 +1,34 @@
-# The probe agent: one static binary.
+# The probe agent: one static binary, and the library its tests link.
+archives += agent
+agent_sources := \
+	agent/agent.c \
+	agent/answer.c \
+	agent/attempt.c \
+	agent/confine.c \
+	agent/dns.c \
+	agent/flow.c \
+	agent/handles.c \
+	agent/lookup.c \
+	agent/once.c \
+	agent/outcome.c \
+	agent/plan.c \
+	agent/probe.c \
+	agent/queue.c \
+	agent/request.c \
+	agent/serve.c \
+	agent/session.c \
+	agent/status_line.c
+
+programs += net-probe
+net-probe_sources := agent/main.c
+net-probe_archives := agent common
+net-probe_libraries := jansson libseccomp nettle
+net-probe_static := 1
+
+# Its other names.
+programs: $(BUILD)/bin/net-agent $(BUILD)/bin/net-once
+$(BUILD)/bin/net-agent $(BUILD)/bin/net-once: $(BUILD)/bin/net-probe
+	@ln -sf net-probe $@
+
 tests += net:tests/agent/test_netns.py
+tests += net:tests/agent/test_protocol.py
