@@ -6,17 +6,27 @@ policy_sources := \
 	policy/endpoint_digest.c \
 	policy/host.c \
 	policy/layout.c \
+	policy/normalize.c \
 	policy/preflight.c \
 	policy/profile.c \
 	policy/record.c \
 	policy/release.c \
 	policy/render.c \
 	policy/ruleset.c \
+	policy/semantic.c \
 	policy/site.c \
 	policy/subjects.c \
 	policy/tables.c \
 	policy/targets.c \
 	policy/verdict.c
+
+# net-policy joins the pure part with the kernel's.
+programs += net-policy
+net-policy_sources := \
+	policy/net-policy/main.c \
+	policy/net-policy/newfile.c
+net-policy_archives := kernel policy common
+net-policy_libraries := libnftables libmnl jansson nettle
 
 # A release: every program, stripped, the documents they belong with, the image
 # that candidates run in, and release.json over all of it, in build/release.

@@ -1,14 +1,18 @@
 # What speaks to the kernel's nf_tables.
 archives += kernel
 kernel_sources := \
+	policy/kernel/account.c \
 	policy/kernel/guard.c \
+	policy/kernel/install.c \
 	policy/kernel/kdescribe.c \
 	policy/kernel/kdump.c \
 	policy/kernel/kform.c \
 	policy/kernel/kparse.c \
 	policy/kernel/kshape.c \
 	policy/kernel/ktext.c \
-	policy/kernel/nfnl.c
+	policy/kernel/listing.c \
+	policy/kernel/nfnl.c \
+	policy/kernel/subuid.c
 
 test_programs += guard_load
 guard_load_sources := tests/policy/guard_load.c

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Opening and closing the window, as the worker unit does.
+#include "policy/kernel/install.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/clock.h"
+#include "common/own.h"
+#include "common/protected.h"
+#include "policy/kernel/guard.h"
+#include "policy/kernel/listing.h"
+#include "policy/ruleset.h"
+
+#define PROC_LIMIT 65536
+/* Of the initial user namespace: include/linux/proc_ns.h, PROC_USER_INIT_INO. */
+#define USER_INIT_INODE 0xEFFFFFFDU
+
+static int read_proc(const char *path, struct bytes *ret_bytes, struct diag *diag)
+{
+	OWN(own_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return diag_fail(diag, errno, path, "cannot be opened");
+	return protected_read_fd(fd, PROC_LIMIT, path, ret_bytes, diag);
+}
+
+/* The line "0::/system.slice/UNIT" (cgroups(7)); the others are of version 1. */
+static int check_cgroup(const struct site *site, struct diag *diag)
+{
+	static const char path[] = "/proc/self/cgroup";
+	OWN(own_bytes) struct bytes bytes = {0};
+	char wanted[SITE_CGROUP_SIZE];
+	int error = read_proc(path, &bytes, diag);
+	char *line;
+	size_t length;
+
+	if (error)
+		return error;
+	site_worker_cgroup(site, wanted);
+	line = strncmp(bytes.data, "0::/", 4) == 0 ? bytes.data
+						   : strstr(bytes.data, "\n0::/");
+	if (!line)
+		return diag_refuse(diag, path, "no cgroup of version 2");
+	line = strstr(line, "0::/") + 4;
+	length = strcspn(line, "\n");
+	if (length != strlen(wanted) || strncmp(line, wanted, length) != 0)
+		return diag_refuse(
+			diag, path,
+			"this is /%.*s, not /%s: only the worker unit installs",
+			(int)length, line, wanted);
+	return 0;
+}
+
+static int check_namespaces(struct diag *diag)
+{
+	static const char own[] = "/proc/self/ns/cgroup", first[] = "/proc/1/ns/cgroup";
+	struct stat one, two, user;
+
+	if (stat(own, &one) != 0)
+		return diag_fail(diag, errno, own, "cannot be examined");
+	if (stat(first, &two) != 0)
+		return diag_fail(diag, errno, first, "cannot be examined");
+	if (one.st_ino != two.st_ino || one.st_dev != two.st_dev)
+		return diag_refuse(diag, own,
+				   "not PID 1's cgroup namespace: levels in rules would "
+				   "count from elsewhere");
+	if (stat("/proc/self/ns/user", &user) != 0)
+		return diag_fail(diag, errno, "/proc/self/ns/user", "cannot be examined");
+	if (user.st_ino != USER_INIT_INODE)
+		return diag_refuse(
+			diag, "/proc/self/ns/user",
+			"not the initial user namespace: uids in rules would be "
+			"others");
+	return 0;
+}
+
+int install_check_place(const struct site *site, struct diag *diag)
+{
+	int error = check_cgroup(site, diag);
+
+	return error ? error : check_namespaces(diag);
+}
+
+static int load_policy(const struct install_request *request, struct profile *ret_profile,
+		       struct diag *diag)
+{
+	OWN(own_bytes) struct bytes text = {0};
+	int64_t now_ms;
+	int error = profile_read(request->profile_path, 0, ret_profile, diag);
+
+	if (error)
+		return error;
+	now_ms = clock_wall_ms();
+	error = profile_check(ret_profile, request->site, request->mode, now_ms,
+			      request->profile_path, diag);
+	if (!error)
+		error = ruleset_compile(request->site, ret_profile, request->uid,
+					request->subjects, now_ms, RULESET_RELOAD, &text,
+					diag);
+	return error ? error : listing_load(text.data, diag);
+}
+
+/* The cause stands; that the guard could not be loaded again is said beside it. */
+static void restore_guard(const struct install_request *request, struct diag *diag)
+{
+	char line[DIAG_TEXT_SIZE / 2];
+	struct diag cause = *diag, again = {0};
+
+	if (guard_load(request->site->table, request->subjects, &again) == 0)
+		return;
+	diag_render(&again, line, sizeof(line));
+	*diag = (struct diag){0};
+	diag_fail(diag, 0, cause.place, "%.300s; and the guard was not restored: %s",
+		  cause.text, line);
+}
+
+int install_policy(const struct install_request *request, struct profile *ret_profile,
+		   struct diag *diag)
+{
+	struct profile profile;
+	int error = install_check_place(request->site, diag);
+
+	if (!error)
+		error = guard_load(request->site->table, request->subjects, diag);
+	if (error)
+		return error;
+	error = load_policy(request, &profile, diag);
+	if (error) {
+		restore_guard(request, diag);
+		return error;
+	}
+	*ret_profile = profile;
+	return 0;
+}

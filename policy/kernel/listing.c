@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// libnftables: loading text of ours, and listing a table.
+#include "policy/kernel/listing.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <nftables/libnftables.h>
+
+#include "common/child.h"
+
+/* A listing walks the whole cgroup tree for each cgroup element: seconds where
+ * there are thousands. A start job waits longer than this. */
+#define TIMEOUT_MS 60000
+#define ERROR_LIMIT 65536
+#define COMMAND_SIZE 320
+
+struct job {
+	const char *commands;
+	unsigned int output_flags;
+};
+
+static int write_all(int fd, const char *text)
+{
+	size_t left = strlen(text);
+
+	while (left) {
+		ssize_t put = write(fd, text, left);
+
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put < 0)
+			return -errno;
+		text += put;
+		left -= (size_t)put;
+	}
+	return 0;
+}
+
+/* In the child. The context is not freed: the process ends. */
+static int run(void *context)
+{
+	const struct job *job = context;
+	struct nft_ctx *nft = nft_ctx_new(NFT_CTX_DEFAULT);
+	const char *output;
+
+	if (!nft || nft_ctx_buffer_output(nft) != 0 || nft_ctx_buffer_error(nft) != 0) {
+		write_all(2, "Error: libnftables could not be set up\n");
+		return 2;
+	}
+	nft_ctx_output_set_flags(nft, job->output_flags);
+	if (nft_run_cmd_from_buffer(nft, job->commands) != 0) {
+		write_all(2, nft_ctx_get_error_buffer(nft));
+		return 1;
+	}
+	output = nft_ctx_get_output_buffer(nft);
+	if (output && write_all(1, output) != 0)
+		return 3;
+	return 0;
+}
+
+/* libnftables' messages have a place before "Error: " and the command, marked,
+ * on the lines after. */
+static int explain(const struct child_spec *spec, const struct child_result *result,
+		   const char *doing, struct diag *diag)
+{
+	static const char mark[] = "Error: ";
+	const char *message;
+
+	if (result->exit_status != 1 || !result->error.data)
+		return child_explain(spec, result, diag);
+	message = strstr(result->error.data, mark);
+	message = message ? message + strlen(mark) : result->error.data;
+	return diag_fail(diag, 0, NULL, "libnftables could not %s: %.*s", doing,
+			 (int)strcspn(message, "\n"), message);
+}
+
+static int run_child(struct job *job, const char *doing, struct bytes *ret_output,
+		     struct diag *diag)
+{
+	struct child_spec spec = {
+		.function = run,
+		.context = job,
+		.timeout_ms = TIMEOUT_MS,
+		.output_limit = LISTING_LIMIT,
+		.error_limit = ERROR_LIMIT,
+	};
+	OWN(child_result_release) struct child_result result = {0};
+	int error = child_run(&spec, &result, diag);
+
+	if (error)
+		return error;
+	if (result.exit_status != 0 || result.is_timeout || result.is_overflow)
+		return explain(&spec, &result, doing, diag);
+	*ret_output = take_bytes(&result.output);
+	return 0;
+}
+
+int listing_load(const char *text, struct diag *diag)
+{
+	struct job job = {.commands = text};
+	OWN(own_bytes) struct bytes output = {0};
+
+	return run_child(&job, "load the policy", &output, diag);
+}
+
+int listing_read(const char *table, enum listing_form form, struct bytes *ret_bytes,
+		 struct diag *diag)
+{
+	char command[COMMAND_SIZE], doing[COMMAND_SIZE];
+	struct job job = {.commands = command};
+	OWN(own_bytes) struct bytes output = {0};
+	int error;
+
+	assert(strlen(table) < 256);
+	snprintf(command, sizeof(command), "list table inet %s\n", table);
+	snprintf(doing, sizeof(doing), "list table inet %s", table);
+	if (form == LISTING_JSON)
+		job.output_flags = NFT_CTX_OUTPUT_JSON;
+	error = run_child(&job, doing, &output, diag);
+	if (error)
+		return error;
+	if (!output.data)
+		return diag_fail(diag, 0, NULL,
+				 "libnftables listed nothing of table inet %s", table);
+	*ret_bytes = take_bytes(&output);
+	return 0;
+}
