@@ -2,6 +2,13 @@
 archives += kernel
 kernel_sources := \
 	policy/kernel/account.c \
+	policy/kernel/foreign.c \
+	policy/kernel/foreign_bpf.c \
+	policy/kernel/foreign_devices.c \
+	policy/kernel/foreign_legacy.c \
+	policy/kernel/foreign_routing.c \
+	policy/kernel/foreign_tables.c \
+	policy/kernel/rtnl.c \
 	policy/kernel/guard.c \
 	policy/kernel/install.c \
 	policy/kernel/kdescribe.c \
@@ -23,3 +30,10 @@ test_programs += kform_dump
 kform_dump_sources := tests/policy/kform_dump.c
 kform_dump_archives := kernel policy common
 kform_dump_libraries := libmnl nettle
+
+test_programs += foreign_show
+foreign_show_sources := tests/policy/foreign_show.c
+foreign_show_archives := kernel policy common
+foreign_show_libraries := libmnl nettle
+
+tests += netns:tests/policy/test_foreign.py
