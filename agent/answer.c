@@ -54,7 +54,7 @@ void answer_set_outcome(struct answer *answer, enum outcome outcome, int error)
 {
 	const char *name = error ? strerrorname_np(error) : NULL;
 
-	answer->outcome = outcome;
+	answer->outcome = (int)outcome;
 	answer->has_outcome = true;
 	answer->has_errno = error != 0;
 	if (name)

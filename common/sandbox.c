@@ -89,13 +89,13 @@ int sandbox_limit(int resource, uint64_t value, struct diag *diag)
 {
 	struct rlimit limit;
 
-	if (getrlimit(resource, &limit) != 0)
+	if (getrlimit((__rlimit_resource_t)resource, &limit) != 0)
 		return diag_fail(diag, errno, NULL, "getrlimit %d", resource);
 	if (value < limit.rlim_max)
 		limit.rlim_max = value;
 	if (value < limit.rlim_cur)
 		limit.rlim_cur = value;
-	if (setrlimit(resource, &limit) != 0)
+	if (setrlimit((__rlimit_resource_t)resource, &limit) != 0)
 		return diag_fail(diag, errno, NULL, "setrlimit %d", resource);
 	return 0;
 }
