@@ -12,6 +12,14 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 LAB = os.path.join(HERE, "lab")
 GONE_SECONDS = 30
+# Connects to each ADDRESS/PORT and says where it comes from.
+TALK = """
+import socket, sys
+for target in sys.argv[1:]:
+    address, port = target.rsplit("/", 1)
+    with socket.create_connection((address, int(port)), 10) as s:
+        s.sendall(b"from " + socket.gethostname().encode())
+"""
 
 
 def unique_name(word):
@@ -53,11 +61,21 @@ class Lab:
         options += ["--cgroup", cgroup] if cgroup else []
         return lab("exec", "--name", self.name, *options, "--", *command, check=check)
 
+    def talk(self, *names, check=True, **more):
+        """A connection to each of the world's services named, with some bytes."""
+        return self.run("/usr/bin/python3", "-c", TALK,
+                        *(f"{a}/{p}" for a, p in map(self.target, names)), check=check, **more)
+
     def world(self, *command, check=True):
         return lab("world", "--name", self.name, "--", *command, check=check)
 
     def service(self, *words):
         return json.loads(lab("service", "--name", self.name, *words).stdout)
+
+    def target(self, name):
+        """Address and port of one of the world's services."""
+        return next((s["address"], s["port"]) for s in self.facts["services"]
+                    if s["name"] == name)
 
     def logs(self, *options):
         return lab("logs", "--name", self.name, "--", *options).stdout

@@ -25,6 +25,8 @@ class Engine(unittest.TestCase):
         cls.lab = Lab("engine", "--engine", "--site", SITE)
         cls.lab.__enter__()
         cls.addClassCleanup(cls.lab.__exit__)
+        address, port = cls.lab.target("public")
+        cls.public = (address, str(port))
         lab("image", "--name", cls.lab.name, "candidate:lab", REACH)
 
     def docker(self, *arguments, check=True):
@@ -48,7 +50,7 @@ class Engine(unittest.TestCase):
 
     def test_a_candidate_reaches_the_world_before_any_policy(self):
         self.lab.service("clear", "public")
-        done = self.run_candidate("bridge", "203.0.113.80", "443")
+        done = self.run_candidate("bridge", *self.public)
         self.assertEqual(done.stdout.split("\n")[:2], ["uid 65532", "connected"], done.stderr)
         seen = self.lab.service("read", "public")["connections"]
         self.assertEqual([c["bytes"] for c in seen], [len("candidate")])
@@ -56,7 +58,7 @@ class Engine(unittest.TestCase):
 
     def test_an_executor_has_no_network(self):
         self.assertIn("Network is unreachable", self.run_candidate(
-            "none", "203.0.113.80", "443").stdout)
+            "none", *self.public).stdout)
 
     def test_the_hosts_loopback_is_not_behind_slirp(self):
         # The socket listens when the command returns: the control below is immediate.
@@ -82,7 +84,7 @@ class Engine(unittest.TestCase):
         limits = self.lab.facts["engine_limits"]
         self.assertEqual(info["MemoryLimit"], limits["memory"])
         self.assertEqual(info["PidsLimit"], limits["pids"])
-        said = self.run_candidate("none", "203.0.113.80", "443").stderr
+        said = self.run_candidate("none", *self.public).stderr
         self.assertEqual("Limitation discarded" in said, not limits["memory"])
         self.assertEqual("PIDs limit discarded" in said, not limits["pids"])
 

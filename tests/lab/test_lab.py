@@ -12,17 +12,11 @@ import unittest
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from labtest import LAB, Lab, lab, namespaces_of, traces, unique_name, wait_without_traces  # noqa: E402
+from labtest import (LAB, TALK, Lab, lab, namespaces_of, traces, unique_name,  # noqa
+                     wait_without_traces)
 
 # Every step of `lab up`, in order.
 STEPS = ("folder", "cgroups", "world", "tree", "wire", "booting", "booted", "up", "written")
-TALK = """
-import socket, sys
-for target in sys.argv[1:]:
-    address, port = target.rsplit("/", 1)
-    with socket.create_connection((address, int(port)), 10) as s:
-        s.sendall(b"from " + socket.gethostname().encode())
-"""
 
 
 def interfaces():
@@ -54,12 +48,11 @@ class Boots(unittest.TestCase):
                          self.lab.facts["boot_id"])
 
     def test_the_world_is_reached_and_records_every_byte(self):
-        targets = {s["name"]: s for s in self.lab.facts["services"] if s["kind"] == "tcp"}
-        self.assertEqual(sum(n.startswith("trusted-") for n in targets), 32)
+        names = [s["name"] for s in self.lab.facts["services"] if s["kind"] == "tcp"]
+        self.assertEqual(sum(n.startswith("trusted-") for n in names), 32)
         self.lab.service("clear")
-        self.lab.run("/usr/bin/python3", "-c", TALK,
-                     *(f"{s['address']}/{s['port']}" for s in targets.values()))
-        for name in targets:
+        self.lab.talk(*names)
+        for name in names:
             seen = self.lab.service("read", name)["connections"]
             self.assertEqual(len(seen), 1, name)
             self.assertEqual(seen[0]["bytes"], len(f"from lab-{self.lab.name}"))
@@ -72,13 +65,11 @@ class Boots(unittest.TestCase):
                        for q in self.lab.service("read", "dns")["questions"]])
 
     def test_a_stopped_service_refuses_and_a_started_one_answers(self):
-        address = next(s["address"] for s in self.lab.facts["services"]
-                       if s["name"] == "trusted-7")
-        command = ("/usr/bin/python3", "-c", TALK, f"{address}/443")
         self.assertFalse(self.lab.service("stop", "trusted-7")["running"])
-        self.assertIn("ConnectionRefused", self.lab.run(*command, check=False).stderr)
+        self.assertIn("ConnectionRefused", 
+                      self.lab.talk("trusted-7", check=False).stderr)
         self.assertTrue(self.lab.service("start", "trusted-7")["running"])
-        self.lab.run(*command)
+        self.lab.talk("trusted-7")
 
     def test_the_machine_cannot_be_touched(self):
         for path in ("/proc/sys/kernel/hostname", "/proc/sysrq-trigger", "/sys/power/state",
@@ -165,7 +156,7 @@ class SideBySide(unittest.TestCase):
         with Lab("one") as one, Lab("two") as two:
             for key in ("machine_id", "boot_id"):
                 self.assertNotEqual(one.facts[key], two.facts[key])
-            one.run("/usr/bin/python3", "-c", TALK, "198.51.100.1/443")
+            one.talk("trusted-1")
             self.assertEqual(one.service("read", "trusted-1")["accepted"], 1)
             self.assertEqual(two.service("read", "trusted-1")["accepted"], 0)
             self.assertEqual([p for p in two.service("packets") if p["port"] == 443], [])
@@ -205,7 +196,7 @@ class Reboots(unittest.TestCase):
                              "/etc/kept\n")
             self.assertEqual(one.run("systemctl", "is-active", "lost",
                                      check=False).stdout.strip(), "inactive")
-            one.run("/usr/bin/python3", "-c", TALK, "198.51.100.1/443")
+            one.talk("trusted-1")
             self.assertEqual(one.service("read", "trusted-1")["accepted"], 1)
 
     def test_power_off_ends_the_host_alone(self):
@@ -225,15 +216,16 @@ class Reboots(unittest.TestCase):
 class Shapes(unittest.TestCase):
     def test_without_ipv6(self):
         with Lab("v4", "--no-ipv6") as one:
+            self.assertNotIn("ipv6", [s["name"] for s in one.facts["services"]])
             done = one.run("/usr/bin/python3", "-c", TALK, "2001:db8:ffff::80/443", check=False)
             self.assertIn("Network is unreachable", done.stderr)
 
     def test_world_down(self):
         with Lab("dark", "--world-down") as one:
-            done = one.run("/usr/bin/python3", "-c", TALK, "203.0.113.80/443", check=False)
+            done = one.talk("public", check=False)
             self.assertNotEqual(done.returncode, 0)
             one.world("ip", "link", "set", "lan0", "up")
-            one.run("/usr/bin/python3", "-c", TALK, "203.0.113.80/443")
+            one.talk("public")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,6 @@ import secrets
 import signal
 import socket
 import stat
-import subprocess
 import traceback
 
 from . import kernel
@@ -54,6 +53,14 @@ DEVICES = {"null": (1, 3), "zero": (1, 5), "full": (1, 7), "random": (1, 8),
            "urandom": (1, 9), "tty": (5, 0)}
 READ_ONLY_PROC = ("sys", "sysrq-trigger", "irq", "bus", "acpi", "fs")
 HIDDEN_PROC = ("kcore", "kmsg", "timer_list", "latency_stats")
+
+
+def check_machine():
+    """An overlay of / does not cross into other file systems."""
+    for path in ("/usr", "/etc", "/var"):
+        if os.path.ismount(path):
+            raise LabError(f"{path} is a file system of its own on this machine: a lab is an "
+                           "overlay of / alone and cannot be made here")
 
 
 def make_store(lab):
@@ -111,15 +118,16 @@ def _in_child(lab, world_pid, options, prepare, report, go_read, go_write):
         os.write(report, json.dumps({"pid": init}).encode() + b"\n")
         os._exit(0)
     except BaseException as error:
-        _say_failed(report, error)
+        say_failed(report, error)
 
 
-def _say_failed(report, error):
-    text = str(error) if isinstance(error, LabError) else f"{type(error).__name__}: {error}"
-    if isinstance(error, subprocess.CalledProcessError) and error.stderr:
-        text += f": {error.stderr.strip()}"
-    place = traceback.extract_tb(error.__traceback__)[-1]
-    text += f" ({os.path.basename(place.filename)}:{place.lineno})"
+def say_failed(report, error):
+    """To the caller, over the pipe, and the end."""
+    text = str(error)
+    if not isinstance(error, LabError):
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        text = (f"{type(error).__name__}: {error} "
+                f"({os.path.basename(place.filename)}:{place.lineno})")
     os.write(report, json.dumps({"error": text}).encode() + b"\n")
     os._exit(1)
 
@@ -151,7 +159,7 @@ def _become_init(lab, options, prepare, report, go):
             "container_uuid": options["machine_id"],
             "NOTIFY_SOCKET": f"{PRIVATE}/notify"})
     except BaseException as error:
-        _say_failed(report, error)
+        say_failed(report, error)
 
 
 def build_tree(lab, options):

@@ -60,9 +60,12 @@ def host_addresses(site):
 def make_user(root, name):
     """The workload user of a lab on which no site is installed: a login account with
     subordinate ranges, whose manager systemd starts by itself."""
-    subprocess.run(["/usr/sbin/chroot", root, "/usr/sbin/useradd", "--create-home",
-                    "--shell", "/bin/sh", name], check=True, stdin=subprocess.DEVNULL,
-                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    done = subprocess.run(
+        ["/usr/sbin/chroot", root, "/usr/sbin/useradd", "--create-home", "--shell", "/bin/sh",
+         name], check=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE, text=True)
+    if done.returncode:
+        raise LabError(f"{done.stderr.strip()}: choose another with --user")
     os.makedirs(f"{root}/var/lib/systemd/linger")
     os.close(os.open(f"{root}/var/lib/systemd/linger/{name}", os.O_CREAT | os.O_WRONLY, 0o644))
 
@@ -96,6 +99,7 @@ def up(lab, options):
         options.site = options.site or DEFAULT_SITE
     site = install.read_site(options.site) if options.site else {}
     payload = make_payload(options) if options.install else None
+    host.check_machine()
     with lab.locked(create=True):
         clock.mark("folder")
         if os.path.exists(lab.path("lab.json")) or os.path.isdir(lab.cgroup):
@@ -222,13 +226,14 @@ def install_running(lab, facts, options):
 
 
 def system_state(lab, facts):
-    _, state = enter.capture(lab, "host", facts["host_pid"], ["/usr/bin/systemctl", "is-system-running"])
-    failed = []
-    if state.strip() != "running":
-        _, text = enter.capture(lab, "host", facts["host_pid"], ["/usr/bin/systemctl", "list-units", "--failed", "--plain",
-                                      "--no-legend"])
-        failed = [line.split()[0] for line in text.splitlines() if line.strip()]
-    return state.strip() or "off", failed
+    def ask(*arguments):
+        return enter.capture(lab, "host", facts["host_pid"],
+                             ["/usr/bin/systemctl", *arguments])[1]
+    state = ask("is-system-running").strip() or "off"
+    if state in ("running", "off"):
+        return state, []
+    failed = ask("list-units", "--failed", "--plain", "--no-legend")
+    return state, [line.split()[0] for line in failed.splitlines() if line.strip()]
 
 
 def down(lab):

@@ -18,9 +18,7 @@ import os
 import signal
 import socket
 import struct
-import sys
 import time
-import traceback
 
 from . import host, kernel, network
 from .state import LabError
@@ -138,7 +136,8 @@ class Service:
             return None
         records = b""
         if self.mode == "answer" and kind == 1:
-            records = b"\xc0\x0c" + struct.pack("!HHIH", 1, 1, 0, 4) + socket.inet_aton("192.0.2.80")
+            records = (b"\xc0\x0c" + struct.pack("!HHIH", 1, 1, 0, 4) +
+                       socket.inet_aton("192.0.2.80"))
         flags = 0x8180 | DNS_CODES[self.mode]
         if self.mode == "truncated" and transport == "udp":
             flags |= 0x0200
@@ -313,13 +312,6 @@ def wait_ready(report):
         raise LabError(f"the lab's world: {answer['error']}")
 
 
-def _say_failed(report, error):
-    place = traceback.extract_tb(error.__traceback__)[-1]
-    text = f"{type(error).__name__}: {error} ({os.path.basename(place.filename)}:{place.lineno})"
-    os.write(report, json.dumps({"error": text}).encode() + b"\n")
-    os._exit(1)
-
-
 def _in_child(lab, services, control, report, go_read, go_write):
     """Never returns."""
     try:
@@ -351,7 +343,7 @@ def _in_child(lab, services, control, report, go_read, go_write):
         asyncio.run(World(services).serve(control, report))
         os._exit(1)
     except BaseException as error:
-        _say_failed(report, error)
+        host.say_failed(report, error)
 
 
 def ask(lab, request):
