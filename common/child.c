@@ -431,6 +431,7 @@ static int run(const struct child_spec *spec, struct running *running,
 	const char *name = spec->path ? spec->path : "child process";
 	int64_t deadline = clock_monotonic_us() / 1000 + spec->timeout_ms;
 	int error = start(spec, running), setup_error = 0;
+	ssize_t got;
 
 	if (error)
 		return diag_fail(diag, -error, name, "cannot be started");
@@ -444,9 +445,14 @@ static int run(const struct child_spec *spec, struct running *running,
 	error = reap(running, result);
 	if (error)
 		return diag_fail(diag, -error, name, "cannot be reaped");
-	if (result->exit_status == CHILD_SETUP_FAILED &&
-	    read(running->setup, &setup_error, sizeof(setup_error)) ==
-		    (ssize_t)sizeof(setup_error))
+	if (result->exit_status != CHILD_SETUP_FAILED)
+		return 0;
+	/* Nothing in the pipe: the status is the child's own. EAGAIN: so it is, and
+	 * something it started holds the pipe. */
+	got = read(running->setup, &setup_error, sizeof(setup_error));
+	if (got < 0 && errno != EAGAIN)
+		return diag_fail(diag, errno, name, "cannot be followed");
+	if (got == (ssize_t)sizeof(setup_error))
 		return diag_fail(diag, -setup_error, name, "cannot be started");
 	return 0;
 }

@@ -17,7 +17,8 @@ common_sources := \
 	common/store.c
 
 # One cmocka program for each module.
-common_tests := buffer canonical clock diag digest inet json json_table number
+common_tests := buffer canonical clock diag digest inet json json_table number \
+	child protected
 unit_tests += $(addprefix test_,$(common_tests))
 $(foreach t,$(common_tests),\
 	$(eval test_$(t)_sources := tests/unit/test_$(t).c)\
