@@ -60,3 +60,11 @@ test_programs += format_tool
 format_tool_sources := tests/formats/format_tool.c
 format_tool_archives := policy common
 format_tool_libraries := jansson nettle
+
+unit_tests += test_catalog test_verdict
+test_catalog_sources := tests/unit/test_catalog.c
+test_catalog_archives := policy common
+test_catalog_libraries := jansson nettle
+test_verdict_sources := tests/unit/test_verdict.c
+test_verdict_archives := policy common
+test_verdict_libraries := jansson nettle
