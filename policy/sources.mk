@@ -68,3 +68,14 @@ test_catalog_libraries := jansson nettle
 test_verdict_sources := tests/unit/test_verdict.c
 test_verdict_archives := policy common
 test_verdict_libraries := jansson nettle
+tests += unit:tests/formats/test_formats.py
+
+# One fuzz target a format.
+fuzz_formats := catalog collection preflight record release targets
+fuzz_targets += $(addprefix fuzz_,$(fuzz_formats))
+define fuzz_format_variables
+fuzz_$(1)_sources := tests/fuzz/fuzz_$(1).c tests/fuzz/mutate.c
+fuzz_$(1)_archives := policy common
+fuzz_$(1)_libraries := jansson nettle
+endef
+$(foreach f,$(fuzz_formats),$(eval $(call fuzz_format_variables,$(f))))

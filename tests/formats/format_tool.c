@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Reads one document of a named format on standard input, and writes it again.
 // "format_tool catalog-builtin" writes the program's own catalog.
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -53,47 +52,88 @@ static const struct format formats[] = {
 	{"targets", sizeof(struct targets), parse_targets, write_targets},
 };
 
-static int convert(const char *name, struct bytes *ret_bytes, struct diag *diag)
+static const struct format *find_format(const char *name)
 {
-	OWN(own_pointer) void *object = NULL;
-	OWN(own_bytes) struct bytes bytes = {0};
+	for (size_t i = 0; i < ARRAY_SIZE(formats); i++)
+		if (strcmp(formats[i].name, name) == 0)
+			return &formats[i];
+	return NULL;
+}
+
+static int convert(const struct format *format, const struct bytes *bytes,
+		   struct bytes *ret_bytes, struct diag *diag)
+{
+	OWN(own_pointer) void *object = calloc(1, format->size);
 	int error;
 
-	if (strcmp(name, "catalog-builtin") == 0)
-		return catalog_write(catalog_builtin(), ret_bytes, diag);
-	for (size_t i = 0; i < ARRAY_SIZE(formats); i++) {
-		if (strcmp(formats[i].name, name) != 0)
-			continue;
-		object = calloc(1, formats[i].size);
-		if (!object)
-			return diag_no_memory(diag);
-		error = protected_read_fd(STDIN_FILENO, INPUT_LIMIT, "stdin", &bytes,
-					  diag);
-		if (!error)
-			error = formats[i].parse(&bytes, object, diag);
-		return error ? error : formats[i].write(object, ret_bytes, diag);
+	if (!object)
+		return diag_no_memory(diag);
+	error = format->parse(bytes, object, diag);
+	return error ? error : format->write(object, ret_bytes, diag);
+}
+
+/* Documents, each behind its size in four bytes of the machine's order; for each
+ * one line: "same", "other bytes", or the refusal. */
+static enum exit_status serve(const struct format *format)
+{
+	char line[DIAG_PLACE_SIZE + DIAG_TEXT_SIZE];
+	uint32_t size;
+
+	while (fread(&size, sizeof(size), 1, stdin) == 1) {
+		OWN(own_bytes) struct bytes bytes = {malloc(size + 1), size}, again = {0};
+		struct diag diag = {0};
+
+		if (!bytes.data || fread(bytes.data, 1, size, stdin) != size)
+			return EXIT_STATUS_UNDECIDED;
+		if (convert(format, &bytes, &again, &diag) != 0)
+			puts(diag_render(&diag, line, sizeof(line)));
+		else
+			puts(again.size == size &&
+					     memcmp(again.data, bytes.data, size) == 0
+				     ? "same"
+				     : "other bytes");
+		fflush(stdout);
 	}
-	return diag_usage(diag, name, "no such format");
+	return EXIT_STATUS_OK;
 }
 
 static enum exit_status run(const struct cli_values *values)
 {
-	OWN(own_bytes) struct bytes bytes = {0};
+	const struct format *format = find_format(values->operands[0]);
+	OWN(own_bytes) struct bytes bytes = {0}, again = {0};
 	struct diag diag = {0};
+	int error;
 
-	if (convert(values->operands[0], &bytes, &diag) != 0)
+	if (strcmp(values->operands[0], "catalog-builtin") == 0) {
+		error = catalog_write(catalog_builtin(), &again, &diag);
+	} else if (!format) {
+		error = diag_usage(&diag, values->operands[0], "no such format");
+	} else if (cli_value(values, "serve")) {
+		return serve(format);
+	} else {
+		error = protected_read_fd(STDIN_FILENO, INPUT_LIMIT, "stdin", &bytes,
+					  &diag);
+		if (!error)
+			error = convert(format, &bytes, &again, &diag);
+	}
+	if (error)
 		return cli_report(&diag);
-	fwrite(bytes.data, 1, bytes.size, stdout);
+	fwrite(again.data, 1, again.size, stdout);
 	return EXIT_STATUS_OK;
 }
 
 int main(int argc, char **argv)
 {
+	static const struct cli_option options[] = {
+		{"serve", NULL, "many documents, each behind its size", false},
+	};
 	static const struct cli_command commands[] = {
 		{.operands = "FORMAT",
 		 .operands_min = 1,
 		 .operands_max = 1,
 		 .summary = "reads a document on standard input, and writes it again",
+		 .options = options,
+		 .option_count = ARRAY_SIZE(options),
 		 .run = run},
 	};
 	static const struct cli_program program = {
