@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -136,18 +137,24 @@ static size_t read_numbers(const char *text, uint64_t *ret_numbers, size_t max)
 	return count;
 }
 
-static bool has_capability(const char *status)
+/* The bits of the four sets that a process can use or hand on; -1: not there. */
+static int64_t count_capabilities(const char *status)
 {
 	static const char *const sets[] = {"CapInh", "CapPrm", "CapEff", "CapAmb"};
+	int64_t bits = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(sets); i++) {
 		const char *text = find_status(status, sets[i]);
 
-		text = text ? text + strspn(text, "\t ") : NULL;
-		if (!text || text[strspn(text, "0")] != '\n')
-			return true;
+		if (!text)
+			return -1;
+		for (text += strspn(text, "\t "); *text && *text != '\n'; text++) {
+			const char digit[] = {*text, '\0'};
+
+			bits += __builtin_popcountl(strtoul(digit, NULL, 16));
+		}
 	}
-	return false;
+	return bits;
 }
 
 static bool are_alike(const uint64_t *numbers, size_t count)
@@ -181,6 +188,9 @@ static int read_status(const struct process *process, struct measurement *measur
 	    !read_numbers(find_status(text.data, "Seccomp"), &one[2], 1) ||
 	    !read_numbers(find_status(text.data, "Threads"), &one[3], 1))
 		return diag_fail(diag, 0, place, "not as proc(5) says");
+	measured->capabilities = count_capabilities(text.data);
+	if (measured->capabilities < 0)
+		return diag_fail(diag, 0, place, "not as proc(5) says");
 	if (!are_alike(uids, IDS) || !are_alike(gids, IDS))
 		return diag_refuse(diag, place,
 				   "real, effective, saved and file system ids differ");
@@ -191,7 +201,6 @@ static int read_status(const struct process *process, struct measurement *measur
 	measured->no_new_privs = one[1] == 1;
 	measured->seccomp = (int)one[2];
 	measured->thread_count = (size_t)one[3];
-	measured->has_capabilities = has_capability(text.data);
 	if (read_numbers(find_status(text.data, "PPid"), one, 1))
 		measured->parent = (pid_t)one[0];
 	return 0;
@@ -353,7 +362,7 @@ int process_check_agent(const struct process *process, const struct measurement 
 		return diag_refuse(diag, place, "no-new-privileges is not set");
 	if (measured->seccomp != SECCOMP_FILTER_MODE)
 		return diag_refuse(diag, place, "has no system call filter");
-	if (measured->has_capabilities)
+	if (measured->capabilities)
 		return diag_refuse(diag, place, "has capabilities");
 	if (measured->thread_count != 1)
 		return diag_refuse(diag, place, "has %zu threads",

@@ -24,7 +24,7 @@
  * about what is running, and what is running is what is hashed.
  */
 
-#define MEASURE_CGROUP_SIZE 512
+#define MEASURE_CGROUP_SIZE 320
 #define MEASURE_MAP_MAX 16
 
 struct process {
@@ -52,8 +52,8 @@ struct measurement {
 	size_t depth;    /* of pid namespaces: 1 in ours */
 	pid_t tracer;    /* 0: nobody traces it */
 	bool no_new_privs;
-	int seccomp; /* 2: filter */
-	bool has_capabilities;
+	int seccomp;          /* 2: filter */
+	int64_t capabilities; /* bits in inheritable, permitted, effective, ambient */
 	size_t thread_count;
 	char cgroup[MEASURE_CGROUP_SIZE]; /* unified, without leading slash */
 	uint64_t net_namespace, user_namespace, cgroup_namespace;

@@ -3,11 +3,9 @@
 #include "collector/netview.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 
 #include <arpa/inet.h>
 #include <grp.h>
@@ -17,11 +15,10 @@
 #include <linux/sock_diag.h>
 #include <netinet/tcp.h>
 
-#include "common/child.h"
+#include "collector/fdpass.h"
 #include "common/own.h"
 
 enum {
-	CHILD_MS = 5000,
 	DUMP_ATTEMPTS = 8,
 	REPLY_SECONDS = 5,
 	TCP_STATE_ESTABLISHED = 1, /* include/net/tcp_states.h */
@@ -31,49 +28,11 @@ enum {
 /* --- a socket of another namespace ------------------------------------------------ */
 
 struct socket_job {
-	int net_fd, channel;
+	int net_fd;
 	uid_t uid;
 	int domain, type, protocol;
 	const struct endpoint *endpoint; /* bind and listen, or NULL */
 };
-
-static int send_fd(int channel, int fd, int error)
-{
-	char control[CMSG_SPACE(sizeof(int))] = {0};
-	struct iovec part = {&error, sizeof(error)};
-	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
-	struct cmsghdr *head;
-
-	if (fd >= 0) {
-		message.msg_control = control;
-		message.msg_controllen = sizeof(control);
-		head = CMSG_FIRSTHDR(&message);
-		*head = (struct cmsghdr){CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS};
-		memcpy(CMSG_DATA(head), &fd, sizeof(fd));
-	}
-	return sendmsg(channel, &message, MSG_NOSIGNAL) == (ssize_t)sizeof(error) ? 0 : 1;
-}
-
-static int receive_fd(int channel, int *ret_fd)
-{
-	char control[CMSG_SPACE(sizeof(int))];
-	int error = -EIO;
-	struct iovec part = {&error, sizeof(error)};
-	struct msghdr message = {.msg_iov = &part,
-				 .msg_iovlen = 1,
-				 .msg_control = control,
-				 .msg_controllen = sizeof(control)};
-	struct cmsghdr *head;
-
-	if (recvmsg(channel, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) !=
-	    (ssize_t)sizeof(error))
-		return -EIO;
-	head = CMSG_FIRSTHDR(&message);
-	if (error || !head || head->cmsg_type != SCM_RIGHTS)
-		return error ? error : -EIO;
-	memcpy(ret_fd, CMSG_DATA(head), sizeof(*ret_fd));
-	return 0;
-}
 
 static int make_listener(int fd, const struct endpoint *endpoint)
 {
@@ -89,58 +48,29 @@ static int make_listener(int fd, const struct endpoint *endpoint)
 	return 0;
 }
 
-static int be_maker(void *context)
+static int make_socket(void *context, int *ret_fd)
 {
 	const struct socket_job *job = context;
-	int fd = -1, error = 0;
+	int fd;
 
 	if (job->net_fd >= 0 && setns(job->net_fd, CLONE_NEWNET) != 0)
-		error = -errno;
+		return -errno;
 	/* The socket's owner is fixed here: rules look at it for ever. */
-	if (!error && job->uid != 0 &&
+	if (job->uid != 0 &&
 	    (setgroups(0, NULL) != 0 || setresuid(job->uid, job->uid, job->uid) != 0))
-		error = -errno;
-	if (!error) {
-		fd = socket(job->domain, job->type | SOCK_CLOEXEC, job->protocol);
-		error = fd < 0 ? -errno : 0;
-	}
-	if (!error && job->endpoint)
-		error = make_listener(fd, job->endpoint);
-	return send_fd(job->channel, error ? -1 : fd, error);
-}
-
-static int make_socket(struct socket_job *job, int *ret_fd, struct diag *diag)
-{
-	OWN(own_fd) int ours = -1;
-	OWN(own_fd) int theirs = -1;
-	OWN(child_result_release) struct child_result result = {0};
-	int ends[2], kept[2], error;
-	const struct child_spec spec = {.function = be_maker,
-					.context = job,
-					.timeout_ms = CHILD_MS,
-					.output_limit = 1,
-					.error_limit = 4096,
-					.keep_fds = kept,
-					.keep_count = job->net_fd >= 0 ? 2 : 1};
-
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
-		return diag_fail(diag, errno, "namespace", "cannot make a channel");
-	ours = ends[0];
-	theirs = ends[1];
-	job->channel = theirs;
-	kept[0] = theirs;
-	kept[1] = job->net_fd;
-	error = child_run(&spec, &result, diag);
-	if (error)
-		return error;
-	return receive_fd(ours, ret_fd);
+		return -errno;
+	fd = socket(job->domain, job->type | SOCK_CLOEXEC, job->protocol);
+	if (fd < 0)
+		return -errno;
+	*ret_fd = fd;
+	return job->endpoint ? make_listener(fd, job->endpoint) : 0;
 }
 
 int netview_socket(int net_fd, uid_t uid, int domain, int type, int protocol, int *ret_fd,
 		   struct diag *diag)
 {
-	struct socket_job job = {net_fd, -1, uid, domain, type, protocol, NULL};
-	int error = make_socket(&job, ret_fd, diag);
+	struct socket_job job = {net_fd, uid, domain, type, protocol, NULL};
+	int error = fdpass_run(make_socket, &job, net_fd, ret_fd, diag);
 
 	return error ? diag_fail(diag, -error, "namespace", "no socket can be made in it")
 		     : 0;
@@ -149,12 +79,12 @@ int netview_socket(int net_fd, uid_t uid, int domain, int type, int protocol, in
 int netview_listen(int net_fd, uid_t uid, const struct endpoint *endpoint, int *ret_fd,
 		   struct diag *diag)
 {
-	struct socket_job job = {net_fd, -1, uid, AF_INET, SOCK_STREAM, 0, endpoint};
-	int error = make_socket(&job, ret_fd, diag);
+	struct socket_job job = {net_fd, uid, AF_INET, SOCK_STREAM, 0, endpoint};
+	int error = fdpass_run(make_socket, &job, net_fd, ret_fd, diag);
 
 	if (!error || error == -EADDRINUSE)
 		return error;
-	return diag_fail(diag, -error, "namespace", "cannot listen on the port %u",
+	return diag_fail(diag, -error, "namespace", "cannot listen on port %u",
 			 endpoint->port);
 }
 
@@ -286,9 +216,10 @@ static int take_route(const struct nlmsghdr *message, void *context)
 {
 	const struct rtmsg *route = mnl_nlmsg_get_payload(message);
 
-	*(bool *)context =
-		message->nlmsg_type == RTM_NEWROUTE &&
-		(route->rtm_type == RTN_UNICAST || route->rtm_type == RTN_LOCAL);
+	if (message->nlmsg_type == RTM_NEWROUTE && route->rtm_type == RTN_UNICAST)
+		*(enum netview_route *)context = NETVIEW_ROUTE_OUT;
+	else if (message->nlmsg_type == RTM_NEWROUTE && route->rtm_type == RTN_LOCAL)
+		*(enum netview_route *)context = NETVIEW_ROUTE_LOCAL;
 	return MNL_CB_STOP;
 }
 
@@ -307,7 +238,8 @@ static bool is_no_route(int error)
 	return false;
 }
 
-int netview_has_route(int net_fd, const char *address, bool *ret_has, struct diag *diag)
+int netview_route(int net_fd, const char *address, enum netview_route *ret_route,
+		  struct diag *diag)
 {
 	char buffer[256];
 	struct nlmsghdr *request = mnl_nlmsg_put_header(buffer);
@@ -315,7 +247,7 @@ int netview_has_route(int net_fd, const char *address, bool *ret_has, struct dia
 	struct sockaddr_storage target;
 	socklen_t size;
 	struct rtmsg *route;
-	bool has = false;
+	enum netview_route found = NETVIEW_ROUTE_NONE;
 	int error;
 
 	if (inet_parse(address, 0, &target, &size))
@@ -336,10 +268,10 @@ int netview_has_route(int net_fd, const char *address, bool *ret_has, struct dia
 	error = open_netlink(net_fd, NETLINK_ROUTE, &fd, diag);
 	if (error)
 		return error;
-	error = converse(fd, request, take_route, &has);
+	error = converse(fd, request, take_route, &found);
 	if (error && !is_no_route(error))
 		return diag_fail(diag, -error, "route", "cannot be asked for");
-	*ret_has = !error && has;
+	*ret_route = error ? NETVIEW_ROUTE_NONE : found;
 	return 0;
 }
 

@@ -37,8 +37,14 @@ int netview_listen(int net_fd, uid_t uid, const struct endpoint *endpoint, int *
 int netview_interfaces(int net_fd, char (*ret_names)[NETVIEW_NAME_SIZE], size_t max,
 		       size_t *ret_count, struct diag *diag);
 
-/* Whether the namespace has a route to the address (either family). */
-int netview_has_route(int net_fd, const char *address, bool *ret_has, struct diag *diag);
+/* What the namespace does with a packet to the address (either family). */
+enum netview_route {
+	NETVIEW_ROUTE_NONE,  /* nothing, or an answer that it is unreachable */
+	NETVIEW_ROUTE_LOCAL, /* one of its own addresses */
+	NETVIEW_ROUTE_OUT,
+};
+int netview_route(int net_fd, const char *address, enum netview_route *ret_route,
+		  struct diag *diag);
 
 /* How many TCP sockets have the local port, and how many of them listen: on the
  * address itself, or on any. */

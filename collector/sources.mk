@@ -2,14 +2,18 @@
 archives += collector
 collector_sources := \
 	collector/agentlink.c \
+	collector/agentsocket.c \
 	collector/decoder.c \
 	collector/engine.c \
+	collector/fdpass.c \
 	collector/formats.c \
 	collector/journal.c \
 	collector/lock.c \
 	collector/measure.c \
 	collector/netview.c \
 	collector/once.c \
+	collector/positions.c \
+	collector/session.c \
 	collector/spawn.c \
 	collector/units.c \
 	collector/wait.c

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// One collection: what it was given, what it holds, what it has found so far.
+#include "collector/session.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "collector/formats.h"
+#include "common/clock.h"
+
+static void close_agent(struct agent *agent)
+{
+	if (agentlink_is_open(&agent->link))
+		agentlink_close(&agent->link);
+	process_close(&agent->process);
+	spawn_stop(&agent->child);
+	own_fd(&agent->net_fd);
+	agent->is_there = false;
+}
+
+static void set_nothing_held(struct session *session)
+{
+	session->wait = (struct wait)WAIT_INIT;
+	session->decoder = (struct decoder)DECODER_INIT;
+	session->journal = (struct journal)JOURNAL_INIT;
+	session->folder_fd = session->lock_fd = session->runner_fd = -1;
+	session->engine_process = (struct process)PROCESS_INIT;
+	session->engine_net_fd = session->gate_fd = -1;
+	for (int i = 0; i < POSITION_COUNT; i++) {
+		struct agent *agent = &session->agents[i];
+
+		agent->position = i;
+		agent->process = (struct process)PROCESS_INIT;
+		agent->link.input = agent->link.output = -1;
+		agent->child = (struct spawned)SPAWNED_INIT;
+		agent->net_fd = -1;
+	}
+}
+
+int session_open(struct session *session, struct diag *diag)
+{
+	uint8_t random[(SESSION_RUN_SIZE - 1) / 2];
+	int error;
+
+	set_nothing_held(session);
+	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		return diag_fail(diag, errno, NULL, "no random bytes");
+	digest_format_hex(random, sizeof(random), session->run);
+	error = wait_open(&session->wait, diag);
+	/* Before anything else is opened, so that it inherits nothing. */
+	if (!error)
+		error = decoder_start(collector_formats, FORMAT_COUNT, &session->decoder,
+				      diag);
+	if (!error)
+		error = units_open(&session->wait, &session->units, diag);
+	return error;
+}
+
+void session_close(struct session *session)
+{
+	for (int i = 0; i < POSITION_COUNT; i++)
+		close_agent(&session->agents[i]);
+	units_close(&session->units);
+	decoder_stop(&session->decoder);
+	process_close(&session->engine_process);
+	own_fd(&session->engine_net_fd);
+	own_fd(&session->runner_fd);
+	own_fd(&session->gate_fd);
+	journal_close(&session->journal);
+	own_fd(&session->lock_fd);
+	own_fd(&session->folder_fd);
+	free(session->worker_form);
+	session->worker_form = NULL;
+	wait_close(&session->wait);
+}
+
+void session_step(struct session *session, const char *format, ...)
+{
+	char text[256];
+	va_list arguments;
+
+	if (!session->progress.on_step)
+		return;
+	va_start(arguments, format);
+	vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	session->progress.on_step(session->progress.context, text);
+}
+
+int64_t session_now(void)
+{
+	return clock_wall_ms() / 1000;
+}
+
+struct endpoint session_trusted(const struct session *session, size_t index)
+{
+	const struct profile_endpoint *trusted = &session->profile.trusted_tcp[index];
+	struct endpoint endpoint = {.port = (uint16_t)trusted->port};
+
+	strcpy(endpoint.address, trusted->address);
+	return endpoint;
+}
+
+void session_label(const struct session *session, char *ret_label, size_t size)
+{
+	snprintf(ret_label, size, "%s=%s", session->site.run_label, session->run);
+}
+
+void session_add_leaks(const struct session *session, struct diag *diag)
+{
+	size_t used = strlen(diag->text);
+
+	for (size_t i = 0;
+	     i < session->leak_count && used + CATALOG_ID_SIZE + 32 < DIAG_TEXT_SIZE; i++)
+		used += (size_t)snprintf(
+			diag->text + used, DIAG_TEXT_SIZE - used, "%s%s",
+			i ? ", " : "; leaks already seen: ", session->leaks[i]);
+}
