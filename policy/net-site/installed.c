@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "common/protected.h"
+#include "policy/profile.h"
 
 #define ACCOUNT_BUFFER_SIZE 16384 /* one line of /etc/passwd, at the very most */
 #define RUNNER_LIMIT (64 << 20)
@@ -86,14 +87,22 @@ static int look_runner(const struct layout *layout, struct installed *installed,
 			      diag);
 }
 
+/* Whether it is fresh is asked at each start; all else that would be refused then
+ * is refused here, as if it had just been issued. */
 static int look_profile(const struct site *site, struct installed *installed,
 			struct diag *diag)
 {
+	struct profile profile;
 	int error = check_way(site->profile, diag);
 
 	if (!error)
 		error = is_there(site->profile, &installed->has_profile, diag);
-	return error;
+	if (error || !installed->has_profile)
+		return error;
+	error = profile_read(site->profile, 0, &profile, diag);
+	return error ? error
+		     : profile_check(&profile, site, PROFILE_MODE_NETWORK_ENFORCEMENT,
+				     profile.issued_at_unix * 1000, site->profile, diag);
 }
 
 int installed_look(const struct site *site, const struct layout *layout, const char *name,

@@ -219,8 +219,9 @@ class SystemdsView(Case):
             self.assertEqual([p.split()[:2] for p in post],
                              [["+" + self.path("bin/net-policy"), "revoke"],
                               [self.path("bin/net-probe"), "net-once"]])
-            self.assertEqual([p for p in values["ExecStartPre"].split()[:2]],
-                             ["+" + self.path("bin/net-policy"), "install"])
+            self.assertEqual(values["ExecStartPre"].split()[:4],
+                             ["+" + self.path("bin/net-policy"), "install", "--mode",
+                              "network_enforcement"])
 
     def guard(self, name):
         return os.path.basename(self.units[name, "guard"])
@@ -348,6 +349,38 @@ class Refused(Case):
             for key in ("install_dir", "profile"):
                 site = self.site(**{key: self.path(folder, "not/there/yet")})
                 self.refused(run(NET_SITE, "check", site), folder + ": ", text)
+
+    def test_profile(self):
+        path = self.path("profile.json")
+        site = self.site(profile=path)
+        good = {
+            "schema": "netproof.connectivity.v2", "issued_at_unix": 1700000000,
+            "expires_at_unix": 1700000280, "trusted_dns": [],
+            "trusted_tcp": [{"address": "198.51.100.1", "port": 443}],
+            "trusted_loopback_tcp": False, "label_key": "5" * 64,
+            "candidate_tcp": [{"address": "10.203.0.1", "port": 8443},
+                              {"address": "10.203.0.1", "port": 3128}]}
+        self.install(path, good)
+        # That its time is over is no fault of the site: the next one replaces it.
+        self.assertEqual(self.check(site)["profile"], "present")
+        for changes, text in (
+                ({"schema": "netproof.connectivity.v1"}, "profile.json: schema: "),
+                ({"expires_at_unix": 1700000281}, "more than 280 s"),
+                ({"candidate_tcp": good["candidate_tcp"][:1]}, "candidate_tcp"),
+                ({"label_key": "5"}, "profile.json: label_key: ")):
+            with self.subTest(text):
+                self.install(path, dict(good, **changes))
+                self.refused(run(NET_SITE, "check", site), text)
+                self.refused(self.render(site, "--uid", UID), text)
+        self.install(path, good)
+        os.chmod(path, 0o644)
+        self.refused(run(NET_SITE, "check", site), "profile.json: open to group or")
+
+    @staticmethod
+    def install(path, value):
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(value, file)
+        os.chmod(path, 0o600)
 
     def check(self, site):
         result = run(NET_SITE, "check", site)
