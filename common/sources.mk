@@ -18,12 +18,13 @@ common_sources := \
 
 # One cmocka program for each module.
 common_tests := buffer canonical clock diag digest inet json json_table number \
-	child protected
+	child cli protected sandbox
 unit_tests += $(addprefix test_,$(common_tests))
 $(foreach t,$(common_tests),\
 	$(eval test_$(t)_sources := tests/unit/test_$(t).c)\
 	$(eval test_$(t)_archives := common)\
 	$(eval test_$(t)_libraries := jansson nettle))
+test_sandbox_libraries := libseccomp
 # Once more where the clocks are shifted.
 tests += unit:build/clock/tests/test_clock
 
