@@ -1,4 +1,15 @@
 # The verifier, and the tests of the store it reads.
+archives += verifier
+verifier_sources := \
+	verifier/confine.c \
+	verifier/fsck.c \
+	verifier/object.c \
+	verifier/show.c
+
+programs += net-verify
+net-verify_sources := verifier/main.c
+net-verify_archives := verifier policy common
+net-verify_libraries := jansson nettle libseccomp
 
 # The store's put alone, and without one of its two syncs.
 test_programs += store_put store_put_no_file_sync store_put_no_folder_sync

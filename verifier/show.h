@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Objects of a store as text for people. No verdict is in it. */
+#ifndef VERIFIER_SHOW_H
+#define VERIFIER_SHOW_H
+
+#include "common/buffer.h"
+#include "verifier/object.h"
+
+#define SHOW_TIME_SIZE 32
+
+/* Adds the object's text: what it is about, and for a record its probes by
+ * phase as it claims them. */
+void show_object(const struct object *object, struct buffer *buffer);
+
+/* "2027-01-15T08:00:00Z" (RFC 3339); times it cannot write as a number. */
+void show_time(int64_t at_unix, char ret_text[SHOW_TIME_SIZE]);
+
+#endif
