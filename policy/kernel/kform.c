@@ -18,8 +18,8 @@ struct former {
 	struct kparse parse;
 	struct kform form;
 	unsigned int options;
-	struct ktext parts; /* the lines of rules and elements */
-	struct ktext text;
+	struct buffer parts; /* the lines of rules and elements */
+	struct buffer text;
 	struct ktext_hooks hooks;
 	struct kparse_chain **chain_order; /* as they are written */
 	struct kparse_set **set_order;
@@ -33,8 +33,8 @@ static void release_former(struct former *former)
 {
 	kparse_release(&former->parse);
 	kform_release(&former->form);
-	ktext_release(&former->parts);
-	ktext_release(&former->text);
+	own_buffer(&former->parts);
+	own_buffer(&former->text);
 	free(former->chain_order);
 	free(former->set_order);
 }
@@ -59,7 +59,7 @@ static bool is_anonymous_set(const struct kparse_set *set)
 	return set->flags & NFT_SET_ANONYMOUS;
 }
 
-static void put_set_name(struct ktext *text, const struct kparse_set *set)
+static void put_set_name(struct buffer *text, const struct kparse_set *set)
 {
 	if (set->number == KPARSE_NONE) {
 		ktext_put_name(text, set->name);
@@ -70,7 +70,7 @@ static void put_set_name(struct ktext *text, const struct kparse_set *set)
 	ktext_put_number(text, set->number);
 }
 
-static void put_chain_name(struct ktext *text, const struct kparse_chain *chain)
+static void put_chain_name(struct buffer *text, const struct kparse_chain *chain)
 {
 	if (chain->number == KPARSE_NONE) {
 		ktext_put_name(text, chain->name);
@@ -98,7 +98,7 @@ static void number_chain(struct former *former, struct kparse_chain *chain)
 	former->chain_order[former->chain_total++] = chain;
 }
 
-static void put_reference(struct ktext *text, enum kshape_kind kind, const char *name,
+static void put_reference(struct buffer *text, enum kshape_kind kind, const char *name,
 			  void *context)
 {
 	struct former *former = context;
@@ -135,23 +135,23 @@ static void on_expression(const char *name, struct attributes data, void *contex
 
 static void write_part(struct former *former, const char *word, struct kparse_part *part,
 		       const struct kshape *shape,
-		       void (*put_owner)(struct ktext *text, const void *owner),
+		       void (*put_owner)(struct buffer *text, const void *owner),
 		       const void *owner)
 {
 	part->offset = former->parts.bytes.size;
 	ktext_put_string(&former->parts, word);
-	ktext_put(&former->parts, " ", 1);
+	buffer_add(&former->parts, " ", 1);
 	put_owner(&former->parts, owner);
 	ktext_put_attributes(&former->parts, part->row, shape, &former->hooks);
 	part->size = former->parts.bytes.size - part->offset;
 }
 
-static void put_owner_set(struct ktext *text, const void *owner)
+static void put_owner_set(struct buffer *text, const void *owner)
 {
 	put_set_name(text, owner);
 }
 
-static void put_owner_chain(struct ktext *text, const void *owner)
+static void put_owner_chain(struct buffer *text, const void *owner)
 {
 	put_chain_name(text, owner);
 }
@@ -196,7 +196,7 @@ static void end_line(struct former *former)
 	struct kform_line *line = &former->form.lines[former->form.line_count++];
 
 	line->size = former->text.bytes.size - line->offset;
-	ktext_put(&former->text, "\n", 1);
+	buffer_add(&former->text, "\n", 1);
 }
 
 static void copy_part(struct former *former, enum kform_kind kind, const char *owner,
@@ -204,18 +204,18 @@ static void copy_part(struct former *former, enum kform_kind kind, const char *o
 {
 	start_line(former, kind, owner);
 	former->form.lines[former->form.line_count].handle = part->handle;
-	ktext_put(&former->text, former->parts.bytes.data + part->offset, part->size);
+	buffer_add(&former->text, former->parts.bytes.data + part->offset, part->size);
 	end_line(former);
 }
 
 static void write_table(struct former *former)
 {
-	struct ktext *text = &former->text;
+	struct buffer *text = &former->text;
 
 	start_line(former, KFORM_TABLE, NULL);
 	ktext_put_string(text, "table ");
 	ktext_put_string(text, kform_family_name(former->parse.family));
-	ktext_put(text, " ", 1);
+	buffer_add(text, " ", 1);
 	ktext_put_name(text, former->parse.table);
 	ktext_put_attributes(text, former->parse.table_row, &kshape_table,
 			     &former->hooks);
@@ -236,16 +236,16 @@ static void write_object_data(struct former *former, const struct kparse_object 
 			ktext_put_attributes(&former->text, attribute_inside(&attribute),
 					     shape, &former->hooks);
 		} else {
-			ktext_put(&former->text, "?", 1);
+			buffer_add(&former->text, "?", 1);
 			ktext_put_hex(&former->text, attribute.data, attribute.size);
 		}
-		ktext_put(&former->text, ")", 1);
+		buffer_add(&former->text, ")", 1);
 	}
 }
 
 static void write_objects(struct former *former)
 {
-	struct ktext *text = &former->text;
+	struct buffer *text = &former->text;
 
 	for (size_t i = 0; i < former->parse.object_count; i++) {
 		const struct kparse_object *object = &former->parse.objects[i];
@@ -392,7 +392,7 @@ static int write_parts(struct former *former)
 		for (; set < former->set_total; set++)
 			write_elements(former, former->set_order[set]);
 	} while (chain < former->chain_total || number_loose(former));
-	return former->parts.is_no_memory ? -ENOMEM : 0;
+	return former->parts.is_short ? -ENOMEM : 0;
 }
 
 static int allocate(struct former *former)
@@ -433,7 +433,7 @@ static int write_form(struct former *former)
 	former->form.chain_count = 0;
 	for (size_t i = 0; i < former->chain_total; i++)
 		write_chain(former, i);
-	return error || former->is_no_memory || former->text.is_no_memory ? -ENOMEM : 0;
+	return error || former->is_no_memory || former->text.is_short ? -ENOMEM : 0;
 }
 
 int kform_decode(struct bytes *messages, unsigned int options, struct kform *ret_form,
@@ -451,11 +451,13 @@ int kform_decode(struct bytes *messages, unsigned int options, struct kform *ret
 		return error;
 	if (write_form(&former) != 0)
 		return diag_no_memory(diag);
+	error = buffer_take(&former.text, &former.form.text, diag);
+	if (error)
+		return error;
 	former.form.family = former.parse.family;
 	former.form.table = former.parse.table;
 	former.form.table_flags = former.parse.table_flags;
 	former.form.is_present = true;
-	former.form.text = take_bytes(&former.text.bytes);
 	*ret_form = former.form;
 	former.form = (struct kform){0};
 	return 0;

@@ -11,59 +11,22 @@
 /* Deeper than the kernel nests anything; what is below is written as bytes. */
 #define KTEXT_DEPTH_MAX 16
 
+#define KTEXT_PIECE 64 /* bytes made hexadecimal at once */
+
 #define KTEXT_DEVICES_MAX 256 /* NFT_NETDEVICE_MAX of the kernel */
 
 struct writer {
-	struct ktext *text;
+	struct buffer *text;
 	const struct ktext_hooks *hooks;
 	unsigned int depth;
 };
 
-void ktext_release(struct ktext *text)
+void ktext_put_string(struct buffer *text, const char *string)
 {
-	own_bytes(&text->bytes);
-	*text = (struct ktext){0};
+	buffer_add(text, string, strlen(string));
 }
 
-/* Room for `size` more bytes and a NUL; NULL when there is none. */
-static char *reserve(struct ktext *text, size_t size)
-{
-	size_t wanted = text->bytes.size + size + 1;
-
-	if (text->is_no_memory)
-		return NULL;
-	if (wanted > text->capacity) {
-		size_t capacity = 2 * text->capacity + size + 256;
-		char *grown = realloc(text->bytes.data, capacity);
-
-		if (!grown) {
-			text->is_no_memory = true;
-			return NULL;
-		}
-		text->bytes.data = grown;
-		text->capacity = capacity;
-	}
-	return text->bytes.data + text->bytes.size;
-}
-
-void ktext_put(struct ktext *text, const void *data, size_t size)
-{
-	char *place = reserve(text, size);
-
-	if (!place)
-		return;
-	if (size)
-		memcpy(place, data, size);
-	place[size] = '\0';
-	text->bytes.size += size;
-}
-
-void ktext_put_string(struct ktext *text, const char *string)
-{
-	ktext_put(text, string, strlen(string));
-}
-
-void ktext_put_number(struct ktext *text, uint64_t value)
+void ktext_put_number(struct buffer *text, uint64_t value)
 {
 	char digits[20];
 	size_t at = sizeof(digits);
@@ -72,24 +35,26 @@ void ktext_put_number(struct ktext *text, uint64_t value)
 		digits[--at] = (char)('0' + value % 10);
 		value /= 10;
 	} while (value);
-	ktext_put(text, digits + at, sizeof(digits) - at);
+	buffer_add(text, digits + at, sizeof(digits) - at);
 }
 
-void ktext_put_signed(struct ktext *text, int64_t value)
+void ktext_put_signed(struct buffer *text, int64_t value)
 {
 	if (value < 0)
-		ktext_put(text, "-", 1);
+		buffer_add(text, "-", 1);
 	ktext_put_number(text, value < 0 ? -(uint64_t)value : (uint64_t)value);
 }
 
-void ktext_put_hex(struct ktext *text, const uint8_t *data, size_t size)
+void ktext_put_hex(struct buffer *text, const uint8_t *data, size_t size)
 {
-	char *place = reserve(text, 2 * size);
+	char digits[2 * KTEXT_PIECE + 1];
 
-	if (!place)
-		return;
-	digest_format_hex(data, size, place);
-	text->bytes.size += 2 * size;
+	for (size_t done = 0; done < size; done += KTEXT_PIECE) {
+		size_t piece = size - done < KTEXT_PIECE ? size - done : KTEXT_PIECE;
+
+		digest_format_hex(data + done, piece, digits);
+		buffer_add(text, digits, 2 * piece);
+	}
 }
 
 static bool is_plain(const char *name)
@@ -103,24 +68,24 @@ static bool is_plain(const char *name)
 	       strncmp(name, "__chain", 7) != 0;
 }
 
-void ktext_put_name(struct ktext *text, const char *name)
+void ktext_put_name(struct buffer *text, const char *name)
 {
 	if (is_plain(name)) {
 		ktext_put_string(text, name);
 		return;
 	}
-	ktext_put(text, "\"", 1);
+	buffer_add(text, "\"", 1);
 	for (; *name; name++) {
 		uint8_t byte = (uint8_t)*name;
 
 		if (byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\') {
-			ktext_put(text, name, 1);
+			buffer_add(text, name, 1);
 			continue;
 		}
-		ktext_put(text, "\\x", 2);
+		buffer_add(text, "\\x", 2);
 		ktext_put_hex(text, &byte, 1);
 	}
-	ktext_put(text, "\"", 1);
+	buffer_add(text, "\"", 1);
 }
 
 /* --- values -------------------------------------------------------------------- */
@@ -130,7 +95,7 @@ static void put_row(struct writer *writer, struct attributes row,
 
 static void put_raw(struct writer *writer, const struct attribute *attribute)
 {
-	ktext_put(writer->text, "?", 1);
+	buffer_add(writer->text, "?", 1);
 	ktext_put_hex(writer->text, attribute->data, attribute->size);
 }
 
@@ -138,7 +103,7 @@ static void put_raw(struct writer *writer, const struct attribute *attribute)
 static bool put_plain(struct writer *writer, const struct attribute *attribute,
 		      unsigned int kind)
 {
-	struct ktext *text = writer->text;
+	struct buffer *text = writer->text;
 	uint32_t value = 0;
 	uint64_t large = 0;
 	const char *string;
@@ -163,7 +128,7 @@ static bool put_plain(struct writer *writer, const struct attribute *attribute,
 		if (kind == KSHAPE_QUOTA_FLAGS)
 			value &= ~(uint32_t)NFT_QUOTA_F_DEPLETED;
 		value = htobe32(value);
-		ktext_put(text, "0x", 2);
+		buffer_add(text, "0x", 2);
 		ktext_put_hex(text, (const uint8_t *)&value, sizeof(value));
 		return true;
 	case KSHAPE_U64:
@@ -203,7 +168,7 @@ static bool put_data(struct writer *writer, const struct attribute *attribute)
 		return false;
 	ktext_put_string(writer->text, "verdict(");
 	put_row(writer, attribute_inside(&only), &kshape_verdict);
-	ktext_put(writer->text, ")", 1);
+	buffer_add(writer->text, ")", 1);
 	return true;
 }
 
@@ -234,14 +199,14 @@ static bool put_expression(struct writer *writer, const struct attribute *attrib
 		writer->hooks->on_expression(name, data, writer->hooks->context);
 	shape = kshape_expression(name);
 	ktext_put_name(writer->text, name);
-	ktext_put(writer->text, "(", 1);
+	buffer_add(writer->text, "(", 1);
 	if (shape) {
 		put_row(writer, data, shape);
 	} else if (data.size) {
-		ktext_put(writer->text, "?", 1);
+		buffer_add(writer->text, "?", 1);
 		ktext_put_hex(writer->text, data.data, data.size);
 	}
-	ktext_put(writer->text, ")", 1);
+	buffer_add(writer->text, ")", 1);
 	return true;
 }
 
@@ -273,17 +238,17 @@ static bool put_devices(struct writer *writer, const struct attribute *attribute
 	if (rest.size)
 		return false;
 	qsort(devices, count, sizeof(devices[0]), compare_devices);
-	ktext_put(writer->text, "(", 1);
+	buffer_add(writer->text, "(", 1);
 	for (size_t i = 0; i < count; i++) {
-		ktext_put(writer->text, i ? " " : "", i ? 1 : 0);
+		buffer_add(writer->text, i ? " " : "", i ? 1 : 0);
 		if (devices[i].type != NFTA_DEVICE_NAME) {
-			ktext_put(writer->text, "#", 1);
+			buffer_add(writer->text, "#", 1);
 			ktext_put_number(writer->text, devices[i].type);
-			ktext_put(writer->text, "=", 1);
+			buffer_add(writer->text, "=", 1);
 		}
 		ktext_put_name(writer->text, attribute_string(&devices[i]));
 	}
-	ktext_put(writer->text, ")", 1);
+	buffer_add(writer->text, ")", 1);
 	return true;
 }
 
@@ -299,12 +264,12 @@ static bool put_list(struct writer *writer, const struct attribute *attribute,
 		if (part.type != NFTA_LIST_ELEM)
 			return false;
 		if (!is_first)
-			ktext_put(writer->text, " ", 1);
+			buffer_add(writer->text, " ", 1);
 		is_first = false;
 		if (inside) {
-			ktext_put(writer->text, "(", 1);
+			buffer_add(writer->text, "(", 1);
 			put_row(writer, attribute_inside(&part), inside);
-			ktext_put(writer->text, ")", 1);
+			buffer_add(writer->text, ")", 1);
 		} else if (!put_expression(writer, &part)) {
 			return false;
 		}
@@ -324,21 +289,21 @@ static bool put_value(struct writer *writer, const struct attribute *attribute,
 	case KSHAPE_EXPRESSIONS:
 		/* The expressions of a rule stand there without a name. */
 		if (*field->name)
-			ktext_put(writer->text, "(", 1);
+			buffer_add(writer->text, "(", 1);
 		is_good = true;
 		if (field->kind == KSHAPE_NEST)
 			put_row(writer, attribute_inside(attribute), field->inside);
 		else
 			is_good = put_list(writer, attribute, field->inside);
 		if (*field->name)
-			ktext_put(writer->text, ")", 1);
+			buffer_add(writer->text, ")", 1);
 		return is_good;
 	case KSHAPE_DEVICES:
 		return put_devices(writer, attribute);
 	default:
 		break;
 	}
-	ktext_put(writer->text, "=", 1);
+	buffer_add(writer->text, "=", 1);
 	if (field->kind == KSHAPE_DATA)
 		return put_data(writer, attribute);
 	if (field->kind == KSHAPE_EXPRESSION)
@@ -353,23 +318,23 @@ static void put_attribute(struct writer *writer, const struct attribute *attribu
 	const struct kshape_field *field = attribute->type < shape->count
 						   ? &shape->fields[attribute->type]
 						   : &unknown;
-	struct ktext *text = writer->text;
+	struct buffer *text = writer->text;
 	size_t start;
 
 	if (field->kind == KSHAPE_DROP)
 		return;
 	if (text->bytes.size && text->bytes.data[text->bytes.size - 1] != '(')
-		ktext_put(text, " ", 1);
+		buffer_add(text, " ", 1);
 	if (field->kind == KSHAPE_UNKNOWN) {
-		ktext_put(text, "#", 1);
+		buffer_add(text, "#", 1);
 		ktext_put_number(text, attribute->type);
-		ktext_put(text, "=", 1);
+		buffer_add(text, "=", 1);
 		ktext_put_hex(text, attribute->data, attribute->size);
 		return;
 	}
 	ktext_put_string(text, field->name);
 	start = text->bytes.size;
-	if (!put_value(writer, attribute, field) && !text->is_no_memory) {
+	if (!put_value(writer, attribute, field) && !text->is_short) {
 		/* Not of its kind: all of it as bytes, and nothing of the attempt. */
 		text->bytes.size = start;
 		put_raw(writer, attribute);
@@ -386,12 +351,12 @@ static void put_row(struct writer *writer, struct attributes row,
 			put_attribute(writer, &attribute, shape);
 	writer->depth--;
 	if (row.size) {
-		ktext_put(writer->text, "?", 1);
+		buffer_add(writer->text, "?", 1);
 		ktext_put_hex(writer->text, row.data, row.size);
 	}
 }
 
-void ktext_put_attributes(struct ktext *text, struct attributes row,
+void ktext_put_attributes(struct buffer *text, struct attributes row,
 			  const struct kshape *shape, const struct ktext_hooks *hooks)
 {
 	struct writer writer = {.text = text, .hooks = hooks};
