@@ -12,8 +12,11 @@ kernel_sources := \
 	policy/kernel/guard.c \
 	policy/kernel/install.c \
 	policy/kernel/kdescribe.c \
+	policy/kernel/kdiff.c \
 	policy/kernel/kdump.c \
+	policy/kernel/kexpand.c \
 	policy/kernel/kform.c \
+	policy/kernel/kleaf.c \
 	policy/kernel/kparse.c \
 	policy/kernel/kshape.c \
 	policy/kernel/ktext.c \
