@@ -21,7 +21,7 @@ enum {
 	TYPE_MARK = 19,
 	TYPE_UID = 24,
 	TYPE_GID = 25,
-	TYPE_CGROUP_V2 = 48,
+	TYPE_CGROUP_V2 = 46,
 };
 
 static const char *text_of(const struct kform *form, size_t index)

@@ -42,6 +42,9 @@
  *   rule output meta(key=10 dreg=1) ... counter() reject(type=2 code=3)
  */
 
+/* NFPROTO_INET of linux/netfilter.h, which does not go together with netinet/in.h. */
+#define KFORM_INET 1
+
 enum kform_kind {
 	KFORM_TABLE,
 	KFORM_OBJECT,

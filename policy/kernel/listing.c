@@ -119,6 +119,9 @@ int listing_read(const char *table, enum listing_form form, struct bytes *ret_by
 	snprintf(doing, sizeof(doing), "list table inet %s", table);
 	if (form == LISTING_JSON)
 		job.output_flags = NFT_CTX_OUTPUT_JSON;
+	else if (form == LISTING_HANDLES)
+		job.output_flags = NFT_CTX_OUTPUT_HANDLE | NFT_CTX_OUTPUT_NUMERIC_PRIO |
+				   NFT_CTX_OUTPUT_NUMERIC_TIME;
 	error = run_child(&job, doing, &output, diag);
 	if (error)
 		return error;

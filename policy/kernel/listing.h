@@ -25,8 +25,9 @@
 #define LISTING_LIMIT (64 << 20) /* bytes of one listing */
 
 enum listing_form {
-	LISTING_JSON, /* as "nft -j list table" */
-	LISTING_TEXT, /* as "nft list table" */
+	LISTING_JSON,    /* as "nft -j list table" */
+	LISTING_TEXT,    /* as "nft list table" */
+	LISTING_HANDLES, /* as "nft -a list table": each rule with its handle */
 };
 
 /* Runs `text` as one transaction. Anything but success is "could not tell", with

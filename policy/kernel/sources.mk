@@ -2,6 +2,7 @@
 archives += kernel
 kernel_sources := \
 	policy/kernel/account.c \
+	policy/kernel/compare.c \
 	policy/kernel/foreign.c \
 	policy/kernel/foreign_bpf.c \
 	policy/kernel/foreign_devices.c \
@@ -22,6 +23,7 @@ kernel_sources := \
 	policy/kernel/ktext.c \
 	policy/kernel/listing.c \
 	policy/kernel/nfnl.c \
+	policy/kernel/pair.c \
 	policy/kernel/subuid.c
 
 test_programs += guard_load

@@ -12,8 +12,10 @@
 #include "common/number.h"
 #include "common/protected.h"
 #include "policy/kernel/account.h"
+#include "policy/kernel/compare.h"
 #include "policy/kernel/guard.h"
 #include "policy/kernel/install.h"
+#include "policy/kernel/kform.h"
 #include "policy/kernel/subuid.h"
 #include "policy/net-policy/newfile.h"
 #include "policy/normalize.h"
@@ -381,6 +383,71 @@ static enum exit_status run_digest(const struct cli_values *values)
 	return EXIT_STATUS_OK;
 }
 
+/* --- the kernel's own form -----------------------------------------------------------
+ */
+
+static enum exit_status run_kernel_form(const struct cli_values *values)
+{
+	const char *table = cli_value(values, "table");
+	OWN(nfnl_close) struct nfnl nfnl = {0};
+	OWN(kform_release) struct kform form = {0};
+	char sha256[DIGEST_TEXT_SIZE];
+	struct diag diag = {0};
+	int error = nfnl_open(&nfnl, &diag);
+
+	if (!error)
+		error = kform_read(
+			&nfnl, KFORM_INET, table,
+			cli_value(values, "without-inert") ? KFORM_WITHOUT_INERT : 0,
+			&form, &diag);
+	if (!error && !form.is_present)
+		error = diag_refuse(&diag, table, "no such table of family inet");
+	if (error)
+		return cli_report(&diag);
+	if (!cli_value(values, "digest")) {
+		print_bytes(&form.text);
+		return EXIT_STATUS_OK;
+	}
+	kform_digest(&form, sha256);
+	printf("{\"nft_kernel_sha256\":\"%s\"}\n", sha256);
+	return EXIT_STATUS_OK;
+}
+
+static enum exit_status run_diff(const struct cli_values *values)
+{
+	const char *path = cli_value(values, "profile");
+	OWN(comparison_release) struct comparison comparison = {0};
+	struct target target = {0};
+	struct diag diag = {0};
+	struct profile profile;
+	int error;
+
+	if (!path == !cli_value(values, "guard"))
+		error = diag_usage(&diag, "profile",
+				   "give a profile, or --guard to compare with the deny "
+				   "guard");
+	else
+		error = read_target(values, &target, &diag);
+	if (!error && path)
+		error = profile_read(path, 0, &profile, &diag);
+	if (!error && path)
+		error = compare_policy(&target.site, &profile, target.uid,
+				       &target.subjects, &comparison, &diag);
+	else if (!error)
+		error = compare_guard(target.site.table, &target.subjects, &comparison,
+				      &diag);
+	if (error)
+		return cli_report(&diag);
+	if (comparison.is_equal) {
+		printf("table inet %s: equal\n", target.site.table);
+		return EXIT_STATUS_OK;
+	}
+	printf("table inet %s: %zu difference%s\n", target.site.table,
+	       comparison.difference_count, comparison.difference_count == 1 ? "" : "s");
+	print_bytes(&comparison.report);
+	return EXIT_STATUS_DIFFERENT;
+}
+
 /* --- the command line --------------------------------------------------------------- */
 
 #define OPTION_SITE                                                                      \
@@ -453,6 +520,19 @@ static const struct cli_option listing_options[] = {
 	OPTION_TABLE,
 };
 
+static const struct cli_option kernel_form_options[] = {
+	OPTION_TABLE,
+	{"digest", NULL, "its digest alone", false},
+	{"without-inert", NULL, "without what a flush leaves behind", false},
+};
+static const struct cli_option diff_options[] = {
+	OPTION_SITE,
+	{"profile", "FILE", "the profile that is installed", false},
+	{"guard", NULL, "compare with the deny guard instead", false},
+	OPTION_UID,
+	OPTION_SUBUID,
+};
+
 #define OPTIONS(list) .options = (list), .option_count = ARRAY_SIZE(list)
 
 static const struct cli_command commands[] = {
@@ -492,6 +572,14 @@ static const struct cli_command commands[] = {
 	 .summary = "prints the semantic digest of a listing",
 	 OPTIONS(listing_options),
 	 .run = run_digest},
+	{.name = "kernel-form",
+	 .summary = "prints a table in the kernel's own form",
+	 OPTIONS(kernel_form_options),
+	 .run = run_kernel_form},
+	{.name = "diff",
+	 .summary = "compares the kernel's table with the policy",
+	 OPTIONS(diff_options),
+	 .run = run_diff},
 };
 
 static const struct cli_program program = {
