@@ -79,3 +79,6 @@ fuzz_$(1)_archives := policy common
 fuzz_$(1)_libraries := jansson nettle
 endef
 $(foreach f,$(fuzz_formats),$(eval $(call fuzz_format_variables,$(f))))
+
+tests += policy:tests/policy/test_effect.py
+tests += policy:tests/policy/test_clocks.py
