@@ -34,7 +34,10 @@ $(BUILD)/bin/net-agent $(BUILD)/bin/net-once: $(BUILD)/bin/net-probe
 	@ln -sf net-probe $@
 
 tests += net:tests/agent/test_netns.py
+tests += net:tests/agent/test_outcomes.py
+tests += net:tests/agent/test_payload.py
 tests += net:tests/agent/test_protocol.py
+tests += net:tests/agent/test_services.py
 
 test_programs += empty measure
 empty_sources := tests/agent/empty.c

@@ -34,6 +34,7 @@ import time
 CLONE_NEWNS = 0x00020000
 CLONE_NEWCGROUP = 0x02000000
 CLONE_NEWNET = 0x40000000
+MS_BIND, MS_REC, MS_PRIVATE = 0x1000, 0x4000, 0x40000
 PR_SET_PDEATHSIG = 1
 NFT = "/usr/sbin/nft"
 IP = "/usr/sbin/ip"
@@ -57,8 +58,18 @@ def setns(fd, kind=0):
     _check(_libc.setns(fd, kind), "setns")
 
 
+def mount_over(source, target):
+    """For preexec_fn: `source` in place of the file `target`, for this process and its
+    children alone. The mount goes with them."""
+    unshare(CLONE_NEWNS)
+    _check(_libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None), "mount")
+    _check(_libc.mount(os.fsencode(source), os.fsencode(target), None, MS_BIND, None),
+           f"mount {source}")
+
+
 def die_with_parent():
-    """For the child side of a fork: the kernel kills it when its parent ends."""
+    """For the child side of a fork: the kernel kills it when its parent ends. The
+    parent is the thread that forked: what a helper thread starts ends with it."""
     _check(_libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "prctl")
 
 
