@@ -17,7 +17,7 @@ static int open_component(int parent, const char *name, uint64_t flags)
 	struct open_how how = {
 		/* Not O_NOFOLLOW: a link to a directory would then be reported as "not
 		 * a directory". RESOLVE_NO_SYMLINKS refuses every link, ELOOP. */
-		.flags = flags | O_CLOEXEC | O_NONBLOCK,
+		.flags = flags | O_CLOEXEC,
 		/* "/" itself is beneath nothing. */
 		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS |
 			   (parent == AT_FDCWD ? 0 : RESOLVE_BENEATH),
@@ -31,6 +31,17 @@ static const char *shown(const char *path, const char *end, char *text, size_t s
 {
 	snprintf(text, size, "%.*s", end == path ? 1 : (int)(end - path), path);
 	return text;
+}
+
+/* What the component that ends at `end` is opened for. Ancestors are only walked
+ * through, which needs no permission to read them. */
+static uint64_t open_flags(const char *end, bool is_directory)
+{
+	bool is_last = !*end || !end[1]; /* the second for "/" alone */
+
+	if (!is_last)
+		return O_PATH | O_DIRECTORY;
+	return O_RDONLY | O_NONBLOCK | (is_directory ? O_DIRECTORY : O_NOCTTY);
 }
 
 static int explain_open(int error, const char *place, struct diag *diag)
@@ -105,7 +116,7 @@ static int enter(int parent, const char *path, const char *name, const char *end
 	memcpy(component, name, (size_t)(end - name));
 	component[end - name] = '\0';
 	fd = open_component(parent, *component ? component : "/",
-			    is_directory ? O_RDONLY | O_DIRECTORY : O_RDONLY | O_NOCTTY);
+			    open_flags(end, is_directory));
 	if (fd < 0)
 		return explain_open(errno, place, diag);
 	if (fstat(fd, ret_status) != 0)
