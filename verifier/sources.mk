@@ -22,3 +22,20 @@ store_put_no_file_sync_libraries := jansson nettle
 store_put_no_folder_sync_sources := tests/store/put.c tests/store/without_folder_sync.c
 store_put_no_folder_sync_archives := common
 store_put_no_folder_sync_libraries := jansson nettle
+
+# The verifier's confinement, tried with calls that it must not survive.
+test_programs += verify_confined
+verify_confined_sources := tests/store/confined.c
+verify_confined_archives := verifier policy common
+verify_confined_libraries := jansson nettle libseccomp
+
+# net-verify without its filter, for faults.
+test_programs += verify_unconfined
+verify_unconfined_sources := verifier/main.c tests/store/unconfined.c
+verify_unconfined_archives := verifier policy common
+verify_unconfined_libraries := jansson nettle libseccomp
+
+tests += unit:tests/store/test_faults.py
+tests += unit:tests/store/test_powercut.py
+tests += unit:tests/store/test_verify_store.py
+tests += unit:tests/store/test_writers.py
