@@ -75,6 +75,7 @@ preprocess += $(shell pkg-config --cflags $(packages) 2>/dev/null)
 #   tests                    lines for tests/run: KIND:COMMAND
 #   benches                  commands, each printing one JSON object
 
+comma := ,
 programs :=
 archives :=
 unit_tests :=

@@ -25,6 +25,13 @@ $(foreach t,$(common_tests),\
 	$(eval test_$(t)_archives := common)\
 	$(eval test_$(t)_libraries := jansson nettle))
 test_sandbox_libraries := libseccomp
+# Every function of libc that fails in turn.
+unit_tests += test_faults
+test_faults_sources := tests/unit/test_faults.c
+test_faults_archives := common
+test_faults_libraries := jansson nettle
+test_faults_link := $(addprefix -Wl$(comma)--wrap=,malloc calloc realloc free fork pipe2 \
+	poll waitpid read pread write fstat fcntl syscall)
 # Once more where the clocks are shifted.
 tests += unit:build/clock/tests/test_clock
 

@@ -342,6 +342,63 @@ static void our_own_signals_do_not_disturb_it(void **state)
 	signal(SIGALRM, SIG_DFL);
 }
 
+/* How often a handler of the parent's ran: in the parent, and in a child. */
+static volatile unsigned int (*handled)[2];
+static pid_t handler_owner;
+
+static void count(int number)
+{
+	(void)number;
+	(*handled)[getpid() != handler_owner]++;
+}
+
+static int return_zero(void *context)
+{
+	(void)context;
+	return 0;
+}
+
+/* In a session of its own: every process of the group gets SIGURG (which does
+ * nothing by default) all the time, so also a child on its way out of the group. */
+static int run_under_fire(void *context)
+{
+	struct child_spec spec = call(return_zero, NULL);
+	pid_t hammer;
+
+	(void)context;
+	handler_owner = getpid();
+	signal(SIGURG, count);
+	hammer = fork();
+	if (hammer == 0) {
+		signal(SIGURG, SIG_DFL);
+		while (getppid() == handler_owner)
+			kill(0, SIGURG);
+		_exit(0);
+	}
+	for (int i = 0; i < 200 || (*handled)[0] < 200; i++) {
+		OWN(child_result_release) struct child_result result = {0};
+		struct diag diag = {0};
+
+		if (child_run(&spec, &result, &diag) != 0 || result.exit_status != 0)
+			return 1;
+	}
+	kill(hammer, SIGKILL);
+	return waitpid(hammer, NULL, 0) != hammer;
+}
+
+static void no_handler_of_ours_runs_in_it(void **state)
+{
+	struct child_spec spec = call(run_under_fire, NULL);
+
+	(void)state;
+	handled = mmap(NULL, sizeof(*handled), PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(handled, MAP_FAILED);
+	assert_prints(&spec, "");
+	assert_int_equal((*handled)[1], 0);
+	munmap((void *)handled, sizeof(*handled));
+}
+
 static int list_descriptors(void *context)
 {
 	(void)context;
@@ -769,6 +826,7 @@ int main(void)
 		CASE(signals_are_told_apart),
 		CASE(signals_start_at_their_defaults),
 		CASE(our_own_signals_do_not_disturb_it),
+		CASE(no_handler_of_ours_runs_in_it),
 		CASE(no_descriptor_is_inherited),
 		CASE(a_kept_descriptor_survives_exec),
 		CASE(standard_descriptors_may_be_closed),
