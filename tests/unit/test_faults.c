@@ -186,7 +186,6 @@ static void fail_everywhere(scenario *run, unsigned long least)
 		else
 			assert_int_equal(diag.kind, DIAG_NONE);
 	}
-	if (getenv("SHOW")) print_message("%lu\n", fail_at);
 	assert_true(fail_at > least);
 }
 
