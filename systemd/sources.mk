@@ -12,6 +12,7 @@ net-site_libraries := jansson nettle
 unit_templates := \
 	systemd/engine.service.in \
 	systemd/guard.service.in \
+	systemd/nftables-guard.conf.in \
 	systemd/proxy.service.in \
 	systemd/sysusers.conf.in \
 	systemd/tmpfiles.conf.in \
@@ -27,3 +28,4 @@ test_render_archives := policy common
 test_render_libraries := jansson nettle
 
 tests += site:tests/site/test_site.py
+tests += lab:tests/site/test_in_lab.py

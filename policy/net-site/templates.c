@@ -20,6 +20,7 @@ EMBED(worker, "worker.service.in");
 EMBED(proxy, "proxy.service.in");
 EMBED(engine, "engine.service.in");
 EMBED(user_guard, "user-guard.conf.in");
+EMBED(nftables_guard, "nftables-guard.conf.in");
 EMBED(sysusers, "sysusers.conf.in");
 EMBED(tmpfiles, "tmpfiles.conf.in");
 
@@ -40,6 +41,8 @@ const struct template templates[TEMPLATES_COUNT] = {
 		 "systemd/system/user@@uid@.service.d/10-@name@.conf"),
 	TEMPLATE(user_guard, "user-guard.conf.in",
 		 "systemd/system/user-@uid@.slice.d/10-@name@.conf"),
+	TEMPLATE(nftables_guard, "nftables-guard.conf.in",
+		 "systemd/system/nftables.service.d/10-@name@.conf"),
 	TEMPLATE(sysusers, "sysusers.conf.in", "sysusers.d/@name@.conf"),
 	TEMPLATE(tmpfiles, "tmpfiles.conf.in", "tmpfiles.d/@name@.conf"),
 };

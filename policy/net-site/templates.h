@@ -23,7 +23,7 @@ struct template
 	const char *start, *end;
 };
 
-#define TEMPLATES_COUNT 8
+#define TEMPLATES_COUNT 9
 
 extern const struct template templates[TEMPLATES_COUNT];
 
