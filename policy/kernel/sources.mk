@@ -41,4 +41,5 @@ foreign_show_sources := tests/policy/foreign_show.c
 foreign_show_archives := kernel policy common
 foreign_show_libraries := libmnl nettle
 
+tests += netns:tests/policy/test_diff.py
 tests += netns:tests/policy/test_foreign.py
