@@ -5,4 +5,5 @@ lab-reach_static := 1
 
 tests += lab:tests/lab/test_lab.py
 tests += lab:tests/lab/test_engine.py
+tests += lab:tests/lab/test_units.py
 benches += tests/lab/bench_lab.py
