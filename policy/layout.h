@@ -14,7 +14,8 @@
  *
  * The runtime folder (`site.runtime_dir`) is made at boot, mode 0750, owned by
  * root and the worker's group: the plan and the gate lie in it, so that only root
- * can put them there. The worker unit makes the agent's folder inside it at each
+ * can put them there; who does gives them that group and mode 0640, for the unit's
+ * net-once to read. The worker unit makes the agent's folder inside it at each
  * start, mode 0700, owned by the workload user, and systemd removes it after the
  * last ExecStopPost: the socket and the report lie there. No other process of the
  * workload user has the worker's group, so none passes the outer folder, although

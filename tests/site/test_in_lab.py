@@ -5,6 +5,7 @@ the guard fares when the firewall service is handled, who reaches the agent's fo
 import json
 import os
 import sys
+import tempfile
 import unittest
 
 sys.dont_write_bytecode = True
@@ -158,6 +159,49 @@ def issue(case):
         /usr/lib/netproof/net-policy issue --site /etc/netproof/site.json --window 280 \
             --endpoints /etc/netproof/endpoints.json --out /etc/netproof/profile.json
         """, "sh", json.dumps(endpoints))
+
+
+class OtherFirewall(Case):
+    """A firewall service that conflicts with nftables.service and starts late, as
+    firewalld's does (a stand-in for it: the unit's dependencies are what matters)."""
+
+    UNIT = """[Unit]
+Before=network-pre.target
+Wants=network-pre.target
+After=dbus.service
+Conflicts=iptables.service nftables.service
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=/bin/true
+"""
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        options = []
+        for place, text in (("late-firewall.service", cls.UNIT),
+                            ("multi-user.target.d/late.conf",
+                             "[Unit]\nWants=late-firewall.service\n")):
+            path = os.path.join(folder.name, os.path.basename(place))
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+            options += ["--file", f"{path}:/etc/systemd/system/{place}"]
+        cls.lab = Lab("site", "--install", "--site", SITE, *options)
+        cls.lab.__enter__()
+        cls.addClassCleanup(cls.lab.__exit__)
+
+    def test_the_guard_stands_at_boot_and_after_its_restart(self):
+        uid = self.run_inside("id", "-u", "netproof").strip()
+        log = self.lab.logs("-o", "cat", "--no-pager")
+        for word in ("cycle", "contradicts", "conflicting jobs"):
+            self.assertNotIn(word, log)
+        for _ in range(2):
+            for unit in ("late-firewall.service", GUARD, f"user@{uid}.service"):
+                self.assertEqual(self.property(unit, "ActiveState"), "active", unit)
+            self.held()
+            self.run_inside("systemctl", "restart", "late-firewall.service")
 
 
 class Worker(Case):
