@@ -3,6 +3,7 @@ archives += collector
 collector_sources := \
 	collector/agentlink.c \
 	collector/agentsocket.c \
+	collector/counter.c \
 	collector/decoder.c \
 	collector/engine.c \
 	collector/fdpass.c \
@@ -13,6 +14,7 @@ collector_sources := \
 	collector/netview.c \
 	collector/once.c \
 	collector/positions.c \
+	collector/probes.c \
 	collector/session.c \
 	collector/spawn.c \
 	collector/units.c \
