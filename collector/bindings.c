@@ -353,8 +353,8 @@ static int fill_head(struct session *session, struct diag *diag)
 	int error;
 
 	record->kind = RECORD_NETWORK_ENFORCEMENT;
-	record_set_coverage(record, session->site.router_namespace ==
-					    SITE_ROUTER_ROOTLESS_NETNS);
+	record_set_coverage(record,
+			    session->site.router_namespace == SITE_ROUTER_ROOTLESS_NETNS);
 	strcpy(record->catalog_sha256, release->catalog_sha256);
 	strcpy(record->site_sha256, session->site_sha256);
 	record->host = session->host;
@@ -377,7 +377,6 @@ static int fill_head(struct session *session, struct diag *diag)
 int bindings_check(struct session *session, struct diag *diag)
 {
 	OWN(own_pointer) struct preflight *now = calloc(1, sizeof(*now));
-	struct record_comparison guard;
 	int error = now ? 0 : diag_no_memory(diag);
 
 	if (!error)
@@ -393,17 +392,14 @@ int bindings_check(struct session *session, struct diag *diag)
 	if (!error)
 		error = check_profile(session, diag);
 	if (!error)
-		error = rules_compare(session, RULESET_DENY, COMPARISON_BEGIN, &guard,
-				      diag);
-	if (!error)
 		error = hostview_check_sockets(
-			&session->subjects, &session->record.preconditions.foreign_sockets,
-			diag);
+			&session->subjects,
+			&session->record.preconditions.foreign_sockets, diag);
 	if (!error)
 		error = fill_head(session, diag);
 	if (error)
 		return error;
-	fill_preconditions(session, now, &guard);
+	fill_preconditions(session, now, &session->guard);
 	session->probes_all = probes_count_all(&session->profile);
 	return 0;
 }

@@ -29,6 +29,8 @@ enum {
 static const struct json_field info_fields[] = {
 	{JSON_OBJECT(struct engine_info, identity, &daemon_identity_table)},
 	{JSON_INTEGER(struct engine_info, containers, 0, 1000000)},
+	{JSON_BOOLEAN(struct engine_info, has_memory_limit)},
+	{JSON_BOOLEAN(struct engine_info, has_pids_limit)},
 };
 const struct json_table engine_info_table = JSON_TABLE(struct engine_info, info_fields);
 
@@ -97,7 +99,9 @@ static const char info_template[] =
 	"\"cgroup_version\":{{json .CgroupVersion}},"
 	"\"default_runtime\":{{json .DefaultRuntime}},"
 	"\"security_options\":{{json .SecurityOptions}},\"socket\":\"%s\"},"
-	"\"containers\":{{json .Containers}}}";
+	"\"containers\":{{json .Containers}},"
+	"\"has_memory_limit\":{{json .MemoryLimit}},"
+	"\"has_pids_limit\":{{json .PidsLimit}}}";
 
 static const char container_template[] =
 	"{"

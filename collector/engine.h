@@ -46,6 +46,7 @@ struct engine {
 struct engine_info {
 	struct daemon_identity identity;
 	int64_t containers;
+	bool has_memory_limit, has_pids_limit; /* it can bound containers */
 };
 
 struct engine_mount {

@@ -32,9 +32,12 @@ int hostview_read(struct host *ret_host, struct diag *diag)
 {
 	OWN(own_bytes) struct bytes machine = {0};
 	OWN(own_bytes) struct bytes boot = {0};
-	struct host host = {{0}};
+	struct host host;
 	struct utsname names;
-	int error = read_small("/etc/machine-id", &machine, diag);
+	int error;
+
+	memset(&host, 0, sizeof(host));
+	error = read_small("/etc/machine-id", &machine, diag);
 
 	if (!error)
 		error = read_small("/proc/sys/kernel/random/boot_id", &boot, diag);

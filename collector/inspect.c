@@ -58,12 +58,12 @@ int inspect_programs(struct session *session, struct release_programs *ret_progr
 		error = protected_open(path, 0, PROTECTED_EXECUTABLE, PROGRAM_LIMIT, &fd,
 				       diag);
 		if (!error)
-			error = digest_fd(fd, PROGRAM_LIMIT, path, ret_programs->sha256[i],
-					  diag);
+			error = digest_fd(fd, PROGRAM_LIMIT, path,
+					  ret_programs->sha256[i], diag);
 		if (error)
 			return error;
-		if (strcmp(ret_programs->sha256[i], session->release.programs.sha256[i]) !=
-		    0)
+		if (strcmp(ret_programs->sha256[i],
+			   session->release.programs.sha256[i]) != 0)
 			return diag_refuse(diag, path,
 					   "is not the release's; install the release "
 					   "again");
@@ -95,10 +95,11 @@ static int check_lines(const char *unit, const char *what, const struct unit_exe
 			  line->is_privileged == is_privileged;
 	}
 	return is_same ? 0
-		       : diag_refuse(diag, unit,
-				     "%s is not that of mode network_enforcement for this "
-				     "probe runner; render the site again with net-site",
-				     what);
+		       : diag_refuse(
+				 diag, unit,
+				 "%s is not that of mode network_enforcement for this "
+				 "probe runner; render the site again with net-site",
+				 what);
 }
 
 static int check_worker_lines(const struct session *session, const struct unit_form *form,
@@ -107,7 +108,8 @@ static int check_worker_lines(const struct session *session, const struct unit_f
 	const struct layout *layout = &session->layout;
 	const char *unit = session->site.worker_unit, *site = session->config.site;
 	char policy[LAYOUT_PATH_SIZE + 1];
-	const char *const pre[][UNITS_ARGV_MAX] = {{policy, "install", "--site", site}};
+	const char *const pre[][UNITS_ARGV_MAX] = {
+		{policy, "install", "--mode", "network_enforcement", "--site", site}};
 	const char *const start[][UNITS_ARGV_MAX] = {
 		{layout->probe, "net-agent", "--unix", layout->agent_socket}};
 	const char *const post[][UNITS_ARGV_MAX] = {
@@ -123,7 +125,8 @@ static int check_worker_lines(const struct session *session, const struct unit_f
 	if (!error)
 		error = check_lines(unit, "ExecStop", &form->stop, NULL, 0, diag);
 	if (!error)
-		error = check_lines(unit, "ExecStopPost", &form->stop_post, post, 2, diag);
+		error = check_lines(unit, "ExecStopPost", &form->stop_post, post, 2,
+				    diag);
 	return error;
 }
 
@@ -149,9 +152,10 @@ static int check_worker(struct session *session, struct diag *diag)
 	if (strcmp(form->user, session->site.workload_user) != 0 ||
 	    strcmp(form->group, session->layout.worker_group) != 0 ||
 	    strcmp(form->slice, "system.slice") != 0 || strcmp(form->restart, "no") != 0)
-		return diag_refuse(diag, unit,
-				   "its User, Group, Slice or Restart is not that of mode "
-				   "network_enforcement");
+		return diag_refuse(
+			diag, unit,
+			"its User, Group, Slice or Restart is not that of mode "
+			"network_enforcement");
 	return check_worker_lines(session, form, diag);
 }
 
@@ -210,17 +214,20 @@ static int check_proxy(struct session *session, const struct unit_view *view,
 				    measured.cgroup);
 	if (!error && strcmp(measured.exe_sha256,
 			     session->release.programs.sha256[RELEASE_NET_PROXY]) != 0)
-		error = diag_refuse(diag, unit, "runs another program than the release's");
+		error = diag_refuse(diag, unit,
+				    "runs another program than the release's");
 	if (!error)
 		error = netview_listener_inode(-1, &endpoint, &inode, diag);
 	if (!error && !inode)
-		error = diag_refuse(diag, unit, "nothing listens on the site's proxy "
-						"endpoint");
+		error = diag_refuse(diag, unit,
+				    "nothing listens on the site's proxy "
+				    "endpoint");
 	if (!error)
 		error = hostview_holds_socket(&process, inode, &holds, diag);
 	if (!error && !holds)
-		error = diag_refuse(diag, unit,
-				    "another process listens on the site's proxy endpoint");
+		error = diag_refuse(
+			diag, unit,
+			"another process listens on the site's proxy endpoint");
 	if (!error)
 		strcpy(session->proxy_sha256, measured.exe_sha256);
 	return error;
@@ -253,14 +260,16 @@ static int read_engine_unit(struct session *session, struct unit_state *ret_stat
 {
 	const char *unit = session->site.engine_unit;
 	OWN(own_bytes) struct bytes output = {0};
+	OWN(own_pointer) char *real = NULL;
 	OWN(own_fd) int fd = -1;
 	char fragment[SITE_PATH_SIZE], drop_ins[1024], sha256[DIGEST_TEXT_SIZE],
 		text[2048];
 	int error = engine_run_as_user(
 		&session->engine, "/usr/bin/systemctl",
-		(const char *[]){"systemctl", "--user", "show", "--no-pager",
-				 "--property=ActiveState,SubState,FragmentPath,DropInPaths",
-				 unit, NULL},
+		(const char *[]){
+			"systemctl", "--user", "show", "--no-pager",
+			"--property=ActiveState,SubState,FragmentPath,DropInPaths", unit,
+			NULL},
 		SHOW_MS, &output, diag);
 
 	if (error)
@@ -277,9 +286,13 @@ static int read_engine_unit(struct session *session, struct unit_state *ret_stat
 				   "is %s, not active; 'systemctl --user start' it as "
 				   "the workload user",
 				   ret_state->active_state);
-	error = protected_open(fragment, 0, PROTECTED_FILE, UNIT_FILE_LIMIT, &fd, diag);
+	/* Debian reaches its folder of user units through a link. */
+	real = realpath(fragment, NULL);
+	if (!real)
+		return diag_refuse(diag, unit, "its file '%s' is not there", fragment);
+	error = protected_open(real, 0, PROTECTED_FILE, UNIT_FILE_LIMIT, &fd, diag);
 	if (!error)
-		error = digest_fd(fd, UNIT_FILE_LIMIT, fragment, sha256, diag);
+		error = digest_fd(fd, UNIT_FILE_LIMIT, real, sha256, diag);
 	if (error)
 		return error;
 	snprintf(text, sizeof(text), "%s %s %s\n", fragment, sha256, drop_ins);
@@ -293,7 +306,8 @@ int inspect_units(struct session *session, struct preflight_units *ret_units,
 {
 	const struct site *site = &session->site;
 	struct unit_view view;
-	int error = read_unit(session, site->worker_unit, &ret_units->worker, &view, diag);
+	int error =
+		read_unit(session, site->worker_unit, &ret_units->worker, &view, diag);
 
 	if (!error)
 		error = check_worker(session, diag);
@@ -355,14 +369,15 @@ int inspect_engine(struct session *session, struct preflight *found, struct diag
 		error = engine_image_id(&session->engine,
 					session->release.candidate_image.reference,
 					found->candidate_image_id, diag);
-	if (!error && strcmp(found->candidate_image_id,
-			     session->release.candidate_image.id) != 0)
+	if (!error &&
+	    strcmp(found->candidate_image_id, session->release.candidate_image.id) != 0)
 		error = diag_refuse(diag, "container engine",
 				    "its image '%s' is not the release's",
 				    session->release.candidate_image.reference);
 	if (error)
 		return error;
-	found->daemon = session->daemon = info.identity;
+	session->engine_info = info;
+	found->daemon = info.identity;
 	error = daemon_identity_digest(&found->daemon, found->daemon_sha256, diag);
 	if (!error)
 		strcpy(session->daemon_sha256, found->daemon_sha256);
@@ -371,13 +386,13 @@ int inspect_engine(struct session *session, struct preflight *found, struct diag
 
 int inspect_rules(struct session *session, struct preflight *found, struct diag *diag)
 {
-	struct record_comparison guard;
-	int error = rules_compare(session, RULESET_DENY, COMPARISON_BEGIN, &guard, diag);
+	struct record_comparison *guard = &session->guard;
+	int error = rules_compare(session, RULESET_DENY, COMPARISON_BEGIN, guard, diag);
 
 	if (error)
 		return error;
-	strcpy(found->guard_kernel_sha256, guard.kernel_sha256);
-	strcpy(found->nft_foreign_sha256, guard.foreign_sha256);
+	strcpy(found->guard_kernel_sha256, guard->kernel_sha256);
+	strcpy(found->nft_foreign_sha256, guard->foreign_sha256);
 	return rules_read_semantic(&session->site, found->nft_ruleset_semantic_sha256,
 				   diag);
 }

@@ -593,7 +593,10 @@ static int check_container(const struct session *session, const struct agent *ag
 		{strcmp(container->ipc_mode, "none") != 0 || container->pid_mode[0] ||
 			 container->userns_mode[0],
 		 "shares a namespace"},
-		{!container->pids_limit || !container->memory, "is not bounded"},
+		/* An engine without the controllers discards a limit, and says so. */
+		{(session->engine_info.has_pids_limit && !container->pids_limit) ||
+			 (session->engine_info.has_memory_limit && !container->memory),
+		 "is not bounded"},
 		{container->devices || container->ports,
 		 "has devices or published ports"},
 		{!container->has_init || container->restart_count, "was restarted, or "

@@ -153,7 +153,8 @@ int rules_finish_phase(struct session *session, enum ruleset_state state,
 	int error = counter_read_generation(&generation, diag);
 
 	if (!error && generation != session->generation)
-		error = rules_compare_phase(session, state, COMPARISON_MOVED, phase, diag);
+		error = rules_compare_phase(session, state, COMPARISON_MOVED, phase,
+					    diag);
 	if (!error)
 		error = rules_compare_phase(session, state, COMPARISON_END, phase, diag);
 	return error;

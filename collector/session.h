@@ -74,7 +74,7 @@ struct session {
 	gid_t gid;
 	gid_t worker_gid;
 	struct subjects subjects;
-	struct daemon_identity daemon;
+	struct engine_info engine_info;
 	char daemon_sha256[DIGEST_TEXT_SIZE];
 	struct unit_form *worker_form;
 	char proxy_sha256[DIGEST_TEXT_SIZE];
@@ -93,7 +93,8 @@ struct session {
 	int gate_fd;
 	char run[SESSION_RUN_SIZE]; /* names everything we make */
 	struct agent agents[POSITION_COUNT];
-	int64_t generation; /* of the last comparison */
+	int64_t generation;             /* of the last comparison */
+	struct record_comparison guard; /* as found before anything started */
 
 	/* Router and flows. */
 	char router_listener[AGENT_HANDLE_SIZE]; /* the worker's */

@@ -3,11 +3,14 @@ archives += collector
 collector_sources := \
 	collector/agentlink.c \
 	collector/agentsocket.c \
+	collector/bindings.c \
 	collector/counter.c \
 	collector/decoder.c \
 	collector/engine.c \
 	collector/fdpass.c \
 	collector/formats.c \
+	collector/hostview.c \
+	collector/inspect.c \
 	collector/journal.c \
 	collector/lock.c \
 	collector/measure.c \
@@ -15,6 +18,7 @@ collector_sources := \
 	collector/once.c \
 	collector/positions.c \
 	collector/probes.c \
+	collector/rules.c \
 	collector/session.c \
 	collector/spawn.c \
 	collector/units.c \
@@ -30,3 +34,13 @@ test_agentlink_libraries := $(collector_libraries)
 test_measure_sources := tests/collector/test_measure.c
 test_measure_archives := $(collector_archives)
 test_measure_libraries := $(collector_libraries)
+
+programs += net-preflight
+net-preflight_sources := collector/net-preflight/main.c
+net-preflight_archives := $(collector_archives)
+net-preflight_libraries := $(collector_libraries)
+
+programs += net-collector
+net-collector_sources := collector/net-collector/main.c
+net-collector_archives := $(collector_archives)
+net-collector_libraries := $(collector_libraries)
