@@ -61,7 +61,10 @@ format_tool_sources := tests/formats/format_tool.c
 format_tool_archives := policy common
 format_tool_libraries := jansson nettle
 
-unit_tests += test_catalog test_verdict
+unit_tests += test_catalog test_record test_verdict
+test_record_sources := tests/unit/test_record.c
+test_record_archives := policy common
+test_record_libraries := jansson nettle
 test_catalog_sources := tests/unit/test_catalog.c
 test_catalog_archives := policy common
 test_catalog_libraries := jansson nettle

@@ -39,3 +39,9 @@ tests += unit:tests/store/test_faults.py
 tests += unit:tests/store/test_powercut.py
 tests += unit:tests/store/test_verify_store.py
 tests += unit:tests/store/test_writers.py
+
+test_programs += store_bench
+store_bench_sources := tests/store/bench_put.c
+store_bench_archives := common
+store_bench_libraries := jansson nettle
+benches += tests/store/bench.py

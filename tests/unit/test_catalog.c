@@ -1,18 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // policy/catalog, host, endpoint_digest: the catalog is SPEC 7.3's table, and the
 // digests are what another implementation computes.
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "policy/catalog.h"
 #include "policy/endpoint_digest.h"
 #include "policy/host.h"
+#include "tests/unit/unit.h"
 
 /* SPEC 7.3, in its order; '*' where it has one. */
 static const char *const specified[] = {

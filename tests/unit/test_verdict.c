@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // policy/verdict: every expectation with every observation, every basis with every
 // observation, and every number that a basis looks at, spoiled one at a time.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "policy/record.h"
+#include "tests/unit/unit.h"
 
 #define BIT(value) (1U << (value))
 
