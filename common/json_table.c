@@ -9,6 +9,7 @@
 
 #include "common/canonical.h"
 #include "common/inet.h"
+#include "common/json_kept.h"
 
 static void *member(void *object, size_t offset)
 {
@@ -390,6 +391,12 @@ int json_table_parse_kept(const void *data, size_t size, size_t limit, const cha
 
 	if (!object)
 		return diag_no_memory(diag);
+	/* The quick way says yes or nothing; the other one finds the reason. */
+	if (size <= limit && json_kept_read(data, size, table, object)) {
+		memcpy(ret_object, object, table->size);
+		return 0;
+	}
+	memset(object, 0, table->size);
 	error = json_parse(data, size, limit, name, &root, diag);
 	if (!error)
 		error = canonical_check_kept(root, name, diag);

@@ -10,6 +10,7 @@ common_sources := \
 	common/digest.c \
 	common/inet.c \
 	common/json.c \
+	common/json_kept.c \
 	common/json_table.c \
 	common/number.c \
 	common/protected.c \
@@ -19,6 +20,16 @@ common_sources := \
 # One cmocka program for each module.
 common_tests := buffer canonical clock diag digest inet json json_table number \
 	child cli protected sandbox
+unit_tests += test_json_kept
+test_json_kept_sources := tests/unit/test_json_kept.c tests/unit/kept_sample.c
+test_json_kept_archives := common
+test_json_kept_libraries := jansson nettle
+
+fuzz_targets += fuzz_json_kept
+fuzz_json_kept_sources := tests/fuzz/fuzz_json_kept.c tests/fuzz/mutate.c tests/unit/kept_sample.c
+fuzz_json_kept_archives := common
+fuzz_json_kept_libraries := jansson nettle
+
 unit_tests += $(addprefix test_,$(common_tests))
 $(foreach t,$(common_tests),\
 	$(eval test_$(t)_sources := tests/unit/test_$(t).c)\
