@@ -48,7 +48,7 @@ print(os.getuid(), told(lambda: os.listdir(folder)), told(lambda: os.stat(folder
 class Case(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.lab = Lab("site", "--install", "--site", SITE)
+        cls.lab = Lab(f"site-{cls.__name__.lower()}", "--install", "--site", SITE)
         cls.lab.__enter__()
         cls.addClassCleanup(cls.lab.__exit__)
 
@@ -188,7 +188,7 @@ ExecStart=/bin/true
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
             options += ["--file", f"{path}:/etc/systemd/system/{place}"]
-        cls.lab = Lab("site", "--install", "--site", SITE, *options)
+        cls.lab = Lab(f"site-{cls.__name__.lower()}", "--install", "--site", SITE, *options)
         cls.lab.__enter__()
         cls.addClassCleanup(cls.lab.__exit__)
 
