@@ -4,8 +4,10 @@ collector_sources := \
 	collector/agentlink.c \
 	collector/agentsocket.c \
 	collector/bindings.c \
+	collector/collect.c \
 	collector/counter.c \
 	collector/decoder.c \
+	collector/ending.c \
 	collector/engine.c \
 	collector/fdpass.c \
 	collector/formats.c \
@@ -16,6 +18,8 @@ collector_sources := \
 	collector/measure.c \
 	collector/netview.c \
 	collector/once.c \
+	collector/oneshot.c \
+	collector/phases.c \
 	collector/positions.c \
 	collector/probes.c \
 	collector/rules.c \
