@@ -2,7 +2,6 @@
 // Why a call failed: one cause, its place, and whether it is a verdict.
 #include "common/diag.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,60 +13,25 @@ static void make_printable(char *text)
 			*text = '?';
 }
 
-__attribute__((format(printf, 5, 0))) static void record(struct diag *diag,
-							 enum diag_kind kind, int error,
-							 const char *place,
-							 const char *format,
-							 va_list arguments)
+void diag_record(struct diag *diag, enum diag_kind kind, int error, const char *place,
+		 const char *format, ...)
 {
+	va_list arguments;
 	size_t used;
 
 	if (diag->kind != DIAG_NONE)
 		return;
 	diag->kind = kind;
 	snprintf(diag->place, sizeof(diag->place), "%s", place ? place : "");
+	va_start(arguments, format);
 	vsnprintf(diag->text, sizeof(diag->text), format, arguments);
+	va_end(arguments);
 	used = strlen(diag->text);
 	if (error)
 		snprintf(diag->text + used, sizeof(diag->text) - used, ": %s",
 			 strerror(error));
 	make_printable(diag->place);
 	make_printable(diag->text);
-}
-
-int diag_refuse(struct diag *diag, const char *place, const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	record(diag, DIAG_REFUSED, 0, place, format, arguments);
-	va_end(arguments);
-	return -EINVAL;
-}
-
-int diag_usage(struct diag *diag, const char *place, const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	record(diag, DIAG_USAGE, 0, place, format, arguments);
-	va_end(arguments);
-	return -EINVAL;
-}
-
-int diag_fail(struct diag *diag, int error, const char *place, const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	record(diag, DIAG_UNDECIDED, error, place, format, arguments);
-	va_end(arguments);
-	return error > 0 ? -error : -EIO;
-}
-
-int diag_no_memory(struct diag *diag)
-{
-	return diag_fail(diag, ENOMEM, NULL, "out of memory");
 }
 
 void diag_prefix(struct diag *diag, const char *prefix)

@@ -3,6 +3,7 @@
 #ifndef COMMON_DIAG_H
 #define COMMON_DIAG_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -42,24 +43,39 @@ struct diag {
 	char text[DIAG_TEXT_SIZE];   /* "not a clean absolute path" */
 };
 
+/* What a function returns for a positive errno; never 0. */
+static inline int diag_code(int error)
+{
+	return error > 0 ? -error : -EIO;
+}
+
 /* Records a refusal. The first cause recorded stands: on a diag that already
  * has one, these change nothing. `place` may be NULL. Control characters and
  * bytes outside ASCII in what is recorded become '?', so that no input can
- * forge a line or a terminal sequence. Returns -EINVAL. */
-int diag_refuse(struct diag *diag, const char *place, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+ * forge a line or a terminal sequence. Gives -EINVAL. (A macro, like the next
+ * three: the compiler and the analyser see that it is never 0.) */
+#define diag_refuse(diag_, place_, ...)                                                  \
+	(diag_record((diag_), DIAG_REFUSED, 0, (place_), __VA_ARGS__), diag_code(EINVAL))
 
-/* Records a mistake of the caller's: exit status 2. Returns -EINVAL. */
-int diag_usage(struct diag *diag, const char *place, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+/* Records a mistake of the caller's: exit status 2. Gives -EINVAL. */
+#define diag_usage(diag_, place_, ...)                                                   \
+	(diag_record((diag_), DIAG_USAGE, 0, (place_), __VA_ARGS__), diag_code(EINVAL))
 
 /* Records that the environment failed; ": strerror(error)" is added to the
- * text when `error` (a positive errno) is not 0. Returns -error, or -EIO. */
-int diag_fail(struct diag *diag, int error, const char *place, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
+ * text when `error_` (a positive errno) is not 0. Gives -error, or -EIO. */
+#define diag_fail(diag_, error_, place_, ...)                                            \
+	__extension__({                                                                  \
+		int failed_ = (error_);                                                  \
+		diag_record((diag_), DIAG_UNDECIDED, failed_, (place_), __VA_ARGS__);    \
+		diag_code(failed_);                                                      \
+	})
 
-/* Out of memory. Returns -ENOMEM. */
-int diag_no_memory(struct diag *diag);
+/* Out of memory. Gives -ENOMEM. */
+#define diag_no_memory(diag_) diag_fail((diag_), ENOMEM, NULL, "out of memory")
+
+/* What the macros above do: callers use those. */
+void diag_record(struct diag *diag, enum diag_kind kind, int error, const char *place,
+		 const char *format, ...) __attribute__((format(printf, 5, 6)));
 
 /* Puts "prefix: " before the place, or makes it the place if there is none. */
 void diag_prefix(struct diag *diag, const char *prefix);

@@ -245,7 +245,8 @@ char *json_pointer(const struct json_at *at, char *ret_pointer, size_t size)
 	return ret_pointer;
 }
 
-int json_refuse(const struct json_at *at, struct diag *diag, const char *format, ...)
+void json_record_refusal(const struct json_at *at, struct diag *diag, const char *format,
+			 ...)
 {
 	char where[DIAG_PLACE_SIZE], text[DIAG_TEXT_SIZE];
 	va_list arguments;
@@ -253,5 +254,6 @@ int json_refuse(const struct json_at *at, struct diag *diag, const char *format,
 	va_start(arguments, format);
 	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
-	return diag_refuse(diag, json_place(at, where, sizeof(where)), "%s", text);
+	diag_record(diag, DIAG_REFUSED, 0, json_place(at, where, sizeof(where)), "%s",
+		    text);
 }

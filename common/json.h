@@ -58,8 +58,11 @@ char *json_place(const struct json_at *at, char *ret_place, size_t size);
  * root. Cut to `size`. Returns `ret_pointer`. */
 char *json_pointer(const struct json_at *at, char *ret_pointer, size_t size);
 
-/* diag_refuse() with the place of `at`. Returns -EINVAL. */
-int json_refuse(const struct json_at *at, struct diag *diag, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+/* json_refuse(at, diag, format, ...): diag_refuse() with the place of `at`. */
+#define json_refuse(...) (json_record_refusal(__VA_ARGS__), diag_code(EINVAL))
+
+/* What json_refuse() does: callers use that. */
+void json_record_refusal(const struct json_at *at, struct diag *diag, const char *format,
+			 ...) __attribute__((format(printf, 3, 4)));
 
 #endif
