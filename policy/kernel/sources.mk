@@ -42,4 +42,5 @@ foreign_show_archives := kernel policy common
 foreign_show_libraries := libmnl nettle
 
 tests += netns:tests/policy/test_diff.py
+tests += netns:tests/policy/test_guard.py
 tests += netns:tests/policy/test_foreign.py
