@@ -14,6 +14,10 @@
 
 #define KEXPAND_DEPTH_MAX 16
 
+/* No kernel has chains that go in circles, and nothing but it is asked; a dump that
+ * has them is not expanded further than this. */
+#define KEXPAND_EXTRA_MAX (64UL << 20)
+
 /* nft's numbers of types (its datatype.h), for reports alone. */
 enum {
 	TYPE_IPV4_ADDRESS = 7,
@@ -133,7 +137,9 @@ static void put_expanded(struct kexpand *lines, const char *text, size_t size,
 			at = close ? (size_t)(close - text) : size - 1;
 			continue;
 		}
-		if (text[at] != '=' || text[at + 1] != '_' || depth >= KEXPAND_DEPTH_MAX)
+		if (text[at] != '=' || text[at + 1] != '_' ||
+		    depth >= KEXPAND_DEPTH_MAX ||
+		    lines->store.bytes.size > lines->form->text.size + KEXPAND_EXTRA_MAX)
 			continue;
 		target = find_reference(lines, text + at);
 		if (!target)

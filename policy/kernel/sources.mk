@@ -43,4 +43,10 @@ foreign_show_libraries := libmnl nettle
 
 tests += netns:tests/policy/test_diff.py
 tests += netns:tests/policy/test_guard.py
+tests += netns:tests/policy/test_kernel_form.py
 tests += netns:tests/policy/test_foreign.py
+
+fuzz_targets += fuzz_kform
+fuzz_kform_sources := tests/fuzz/fuzz_kform.c
+fuzz_kform_archives := kernel policy common
+fuzz_kform_libraries := libmnl nettle

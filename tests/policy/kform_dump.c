@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Prints a table's kernel form: kform_dump FAMILY TABLE [inert|raw|hooks|all].
+// Prints a table's kernel form: kform_dump FAMILY TABLE
+// [inert|raw|decode|hooks|timed|all].
 #include <stdio.h>
 #include <string.h>
 
+#include "common/buffer.h"
 #include "policy/kernel/kform.h"
 
 #include <linux/netfilter.h>
@@ -42,6 +44,38 @@ static void print_hooks(const struct kform *form)
 	}
 }
 
+static void print_timed(const struct kform *form)
+{
+	for (size_t i = 0; i < form->timed_count; i++) {
+		const struct kform_timed *timed = &form->timed[i];
+
+		printf("%s ", timed->set);
+		for (size_t b = 0; b < timed->key_size; b++)
+			printf("%02x", timed->key[b]);
+		if (timed->is_permanent)
+			printf(" permanent\n");
+		else
+			printf(" timeout=%llu remaining=%llu\n",
+			       (unsigned long long)timed->timeout_ms,
+			       (unsigned long long)timed->remaining_ms);
+	}
+}
+
+/* Messages on standard input, as "raw" printed them. */
+static int decode(struct kform *form, struct diag *diag)
+{
+	OWN(own_buffer) struct buffer buffer = {0};
+	OWN(own_bytes) struct bytes bytes = {0};
+	char piece[4096];
+	size_t got;
+
+	while ((got = fread(piece, 1, sizeof(piece), stdin)) > 0)
+		buffer_add(&buffer, piece, got);
+	if (buffer_take(&buffer, &bytes, diag) != 0)
+		return -1;
+	return kform_decode(&bytes, KFORM_USES, form, diag);
+}
+
 int main(int argc, char **argv)
 {
 	OWN(nfnl_close) struct nfnl nfnl = {0};
@@ -60,6 +94,12 @@ int main(int argc, char **argv)
 			return report(&diag);
 		return fwrite(raw.data, 1, raw.size, stdout) == raw.size ? 0 : 4;
 	}
+	if (strcmp(mode, "decode") == 0) {
+		if (decode(&form, &diag) != 0)
+			return report(&diag);
+		fputs(form.text.data, stdout);
+		return 0;
+	}
 	if (strcmp(mode, "all") == 0) {
 		if (kform_read_all(&nfnl, argv[2], KFORM_FOREIGN | KFORM_USES, &list,
 				   &diag) != 0)
@@ -76,6 +116,8 @@ int main(int argc, char **argv)
 		return report(&diag);
 	if (strcmp(mode, "hooks") == 0)
 		print_hooks(&form);
+	else if (strcmp(mode, "timed") == 0)
+		print_timed(&form);
 	else
 		fputs(form.text.data, stdout);
 	return 0;
