@@ -1,9 +1,17 @@
 # The verifier, and the tests of the store it reads.
 archives += verifier
 verifier_sources := \
+	verifier/case.c \
 	verifier/confine.c \
+	verifier/finding.c \
 	verifier/fsck.c \
+	verifier/judge.c \
+	verifier/judge_agents.c \
+	verifier/judge_binding.c \
+	verifier/judge_probes.c \
+	verifier/judge_times.c \
 	verifier/object.c \
+	verifier/review.c \
 	verifier/show.c
 
 programs += net-verify

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Checks of the probes: all there, nothing added, and each concluded again.
+#include "verifier/judge.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "policy/catalog.h"
+#include "policy/endpoint_digest.h"
+
+#define RECORD(...) spot_at("record", __VA_ARGS__)
+#define PROBE(key) RECORD("/phases/%zu/probes/%zu/" key, i, k)
+
+/* One probe that a record must have. */
+struct wanted {
+	const struct catalog_probe *entry;
+	size_t endpoint; /* for those once per endpoint */
+};
+
+/* The probes of `phase`, in the catalog's order. Returns how many; at most
+ * RECORD_PROBES_MAX are written. */
+static size_t list_wanted(const struct profile *profile, enum phase_name phase,
+			  struct wanted *ret_wanted)
+{
+	const struct catalog *catalog = catalog_builtin();
+	size_t count = 0;
+
+	for (size_t i = 0; i < catalog->probe_count; i++) {
+		const struct catalog_probe *entry = &catalog->probes[i];
+		size_t times = entry->per_endpoint ? profile->trusted_tcp_count : 1;
+
+		for (size_t e = 0; (int)phase == entry->phase && e < times; e++) {
+			if (count < RECORD_PROBES_MAX)
+				ret_wanted[count] = (struct wanted){entry, e};
+			count++;
+		}
+	}
+	return count;
+}
+
+static size_t count_probes(const struct record_phase *phase, const char *id)
+{
+	size_t count = 0;
+
+	for (size_t k = 0; k < phase->probe_count; k++)
+		count += strcmp(phase->probes[k].id, id) == 0;
+	return count;
+}
+
+static size_t count_wanted(const struct wanted *wanted, size_t count, const char *id)
+{
+	size_t found = 0;
+
+	for (size_t k = 0; k < count; k++)
+		found += strcmp(wanted[k].entry->id, id) == 0;
+	return found;
+}
+
+/* The digest that a probe must carry; "" if none can be made. */
+static void wanted_endpoint(const struct case_files *files, const struct wanted *wanted,
+			    char ret_sha256[DIGEST_TEXT_SIZE])
+{
+	const struct profile *profile = &files->profile;
+	const struct profile_endpoint *trusted = &profile->trusted_tcp[wanted->endpoint];
+	const struct site_endpoint *own = &files->site.router;
+	enum endpoint_role role = ENDPOINT_ROLE_ROUTER;
+	struct diag diag = {0};
+
+	ret_sha256[0] = '\0';
+	if (wanted->entry->target == CATALOG_TARGET_TRUSTED_TCP) {
+		(void)endpoint_digest(profile->label_key, trusted->address, trusted->port,
+				      ENDPOINT_ROLE_TRUSTED_TCP, ret_sha256, &diag);
+		return;
+	}
+	if (wanted->entry->target == CATALOG_TARGET_PROXY) {
+		own = &files->site.proxy;
+		role = ENDPOINT_ROLE_PROXY;
+	}
+	(void)endpoint_digest(profile->label_key, own->address, own->port, role,
+			      ret_sha256, &diag);
+}
+
+static void check_probe(const struct verify_case *case_, const struct wanted *wanted,
+			const struct record_probe *probe, size_t i, size_t k,
+			struct findings *findings)
+{
+	bool is_dns_granted = case_->files->profile.trusted_dns_count > 0;
+	bool has_endpoint = catalog_has_endpoint(wanted->entry);
+	char digest[DIGEST_TEXT_SIZE];
+
+	findings_text(
+		findings, FINDING_PROBE_EXPECT, PROBE("expect"),
+		expectation_names[catalog_expectation(wanted->entry, is_dns_granted)],
+		expectation_names[probe->expect]);
+	if (!findings_true(findings, FINDING_PROBE_ENDPOINT, PROBE("endpoint_sha256"),
+			   probe->has_endpoint == has_endpoint,
+			   has_endpoint ? "there" : "missing",
+			   has_endpoint ? "missing" : "there") ||
+	    !has_endpoint)
+		return;
+	wanted_endpoint(case_->files, wanted, digest);
+	findings_text(findings, FINDING_PROBE_ENDPOINT, PROBE("endpoint_sha256"), digest,
+		      probe->endpoint_sha256);
+}
+
+/* Says what is missing, repeated or added. Returns whether anything is. */
+static bool differs_in_number(const struct record_phase *phase,
+			      const struct wanted *wanted, size_t count, size_t i,
+			      struct findings *findings)
+{
+	size_t before = findings->count;
+
+	for (size_t k = 0; k < count; k++) {
+		const char *id = wanted[k].entry->id;
+
+		if (wanted[k].endpoint == 0 &&
+		    count_probes(phase, id) < count_wanted(wanted, count, id))
+			findings_add(findings, FINDING_PROBE_MISSING, "record",
+				     RECORD("/phases/%zu/probes", i).pointer, id,
+				     "fewer");
+	}
+	for (size_t k = 0; k < phase->probe_count; k++) {
+		const char *id = phase->probes[k].id;
+		size_t allowed = count_wanted(wanted, count, id);
+
+		if (count_probes(phase, id) > allowed)
+			findings_add(findings,
+				     allowed ? FINDING_PROBE_REPEATED
+					     : FINDING_PROBE_ADDED,
+				     "record", PROBE("id").pointer,
+				     allowed ? "fewer" : "none", id);
+	}
+	return findings->count != before;
+}
+
+static void check_list(const struct verify_case *case_, size_t i,
+		       struct findings *findings)
+{
+	const struct record_phase *phase = &case_->record.phases[i];
+	struct wanted wanted[RECORD_PROBES_MAX];
+	size_t count = list_wanted(&case_->files->profile, (enum phase_name)phase->phase,
+				   wanted);
+
+	if (differs_in_number(phase, wanted, count, i, findings))
+		return;
+	for (size_t k = 0; k < count; k++) {
+		const struct record_probe *probe = &phase->probes[k];
+
+		if (findings_text(findings, FINDING_PROBE_ORDER, PROBE("id"),
+				  wanted[k].entry->id, probe->id))
+			check_probe(case_, &wanted[k], probe, i, k, findings);
+	}
+}
+
+void judge_probe_list(const struct verify_case *case_, struct findings *findings)
+{
+	for (size_t i = 0; i < case_->record.phase_count; i++)
+		check_list(case_, i, findings);
+}
+
+/* --- evidence ---------------------------------------------------------------------- */
+
+/* Ids that evidence says were expected are those of the agent measured from
+ * outside, or of the site. */
+static void check_identity(const struct verify_case *case_,
+			   const struct record_phase *phase, size_t i, size_t k,
+			   struct findings *findings)
+{
+	const struct record_probe *probe = &phase->probes[k];
+	const struct evidence_identity *identity = &probe->evidence.identity;
+	const struct catalog_probe *entry = catalog_find(catalog_builtin(), probe->id);
+	int64_t inside = case_->files->site.candidate_uid;
+
+	if (!entry || (entry->op != CATALOG_OP_HELLO && entry->op != CATALOG_OP_INSPECT))
+		return;
+	if (entry->op == CATALOG_OP_HELLO) {
+		findings_number(findings, FINDING_PROBE_EVIDENCE,
+				PROBE("evidence/identity/expected_uid"), inside,
+				identity->expected_uid);
+		findings_number(findings, FINDING_PROBE_EVIDENCE,
+				PROBE("evidence/identity/expected_gid"), inside,
+				identity->expected_gid);
+		return;
+	}
+	for (size_t a = 0; a < phase->agent_count; a++) {
+		const struct record_agent *agent = &phase->agents[a];
+
+		if (agent->position != entry->position)
+			continue;
+		findings_number(findings, FINDING_PROBE_EVIDENCE,
+				PROBE("evidence/identity/uid"), agent->uid,
+				identity->uid);
+		findings_number(findings, FINDING_PROBE_EVIDENCE,
+				PROBE("evidence/identity/gid"), agent->gid,
+				identity->gid);
+		/* judge_agent_ids() compares the agent's with the site's. */
+		findings_number(findings, FINDING_PROBE_EVIDENCE,
+				PROBE("evidence/identity/expected_uid"), agent->uid,
+				identity->expected_uid);
+	}
+}
+
+static void check_evidence(const struct verify_case *case_, size_t i, size_t k,
+			   struct findings *findings)
+{
+	const struct record_phase *phase = &case_->record.phases[i];
+	const struct evidence *evidence = &phase->probes[k].evidence;
+
+	findings_range(findings, FINDING_PROBE_TIME, PROBE("evidence/at_unix"),
+		       phase->started_at_unix, phase->completed_at_unix,
+		       evidence->at_unix);
+	if (evidence->has_refusal)
+		findings_text(findings, FINDING_PROBE_EVIDENCE,
+			      PROBE("evidence/refusal/service_sha256"),
+			      case_->record.network_binding.refusing_proxy_sha256,
+			      evidence->refusal.service_sha256);
+	if (evidence->has_identity)
+		check_identity(case_, phase, i, k, findings);
+	if (evidence->has_control) {
+		findings_range(findings, FINDING_PROBE_TIME,
+			       PROBE("evidence/control/before/at_unix"),
+			       phase->started_at_unix, phase->completed_at_unix,
+			       evidence->control.before.at_unix);
+		findings_range(findings, FINDING_PROBE_TIME,
+			       PROBE("evidence/control/after/at_unix"),
+			       phase->started_at_unix, phase->completed_at_unix,
+			       evidence->control.after.at_unix);
+	}
+}
+
+void judge_probe_evidence(const struct verify_case *case_, struct findings *findings)
+{
+	for (size_t i = 0; i < case_->record.phase_count; i++)
+		for (size_t k = 0; k < case_->record.phases[i].probe_count; k++)
+			check_evidence(case_, i, k, findings);
+}
+
+/* --- conclusions ------------------------------------------------------------------- */
+
+void judge_probe_conclusions(const struct verify_case *case_, struct findings *findings)
+{
+	for (size_t i = 0; i < case_->record.phase_count; i++) {
+		const struct record_phase *phase = &case_->record.phases[i];
+
+		for (size_t k = 0; k < phase->probe_count; k++) {
+			const struct record_probe *found = &phase->probes[k];
+			const struct catalog_probe *entry =
+				catalog_find(catalog_builtin(), found->id);
+			struct record_probe again = *found;
+
+			if (!entry)
+				continue; /* judge_probe_list() has said so */
+			record_judge_probe(&again, entry);
+			findings_true(findings, FINDING_PROBE_MATCHED, PROBE("matched"),
+				      found->matched == again.matched,
+				      again.matched ? "true" : "false",
+				      found->matched ? "true" : "false");
+			findings_text(findings, FINDING_PROBE_BASIS, PROBE("basis"),
+				      basis_names[again.basis],
+				      basis_names[found->basis]);
+			findings_true(findings, FINDING_PROBE_CONCLUSIVE,
+				      PROBE("conclusive"),
+				      found->conclusive == again.conclusive,
+				      again.conclusive ? "true" : "false",
+				      found->conclusive ? "true" : "false");
+		}
+	}
+}
+
+/* What the record, if it is true, says of the host. */
+void judge_probe_results(const struct verify_case *case_, struct findings *findings)
+{
+	for (size_t i = 0; i < case_->record.phase_count; i++) {
+		const struct record_phase *phase = &case_->record.phases[i];
+
+		for (size_t k = 0; k < phase->probe_count; k++) {
+			const struct record_probe *probe = &phase->probes[k];
+
+			findings_true(findings, FINDING_PROBE_UNMATCHED,
+				      PROBE("observed"), probe->matched,
+				      expectation_names[probe->expect],
+				      observed_names[probe->observed]);
+			findings_true(findings, FINDING_PROBE_INCONCLUSIVE,
+				      PROBE("basis"), probe->conclusive,
+				      "a basis that holds", basis_names[probe->basis]);
+		}
+	}
+}
