@@ -66,11 +66,15 @@ static enum judgement judge_findings(const struct verdict *verdict)
 	return JUDGEMENT_REFUSED;
 }
 
+/* The first check says whether it is a record that the others know: if not, they have
+ * nothing to say of it, and it cannot pass without them. */
 static void run_checks(const struct verify_case *case_, struct verdict *verdict)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(checks); i++) {
 		size_t before = verdict->findings.count;
 
+		if (i == 1 && before)
+			return;
 		checks[i](case_, &verdict->findings);
 		if (verdict->findings.count == before && !verdict->findings.is_short)
 			verdict->checks_passed++;

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // net-verify: records and the store that keeps them, judged from files alone.
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/canonical.h"
 #include "common/cli.h"
 #include "verifier/confine.h"
 #include "verifier/fsck.h"
+#include "verifier/judge.h"
+#include "verifier/report.h"
 #include "verifier/show.h"
+#include "verifier/statement.h"
 
 #define FORMAT_OPTION                                                                    \
 	{                                                                                \
@@ -163,26 +167,199 @@ static enum exit_status run_show(const struct cli_values *values)
 	return error ? cli_report(&diag) : EXIT_STATUS_OK;
 }
 
+/* --- record ------------------------------------------------------------------------ */
+
+/* What judging several records came to. None is folded into another: a refusal is
+ * said before anything else, then what could not be told, then what the records say
+ * of the host. */
+struct outcome {
+	bool has_refused, has_undecided, has_different;
+};
+
+static enum exit_status outcome_status(const struct outcome *outcome)
+{
+	if (outcome->has_refused)
+		return EXIT_STATUS_REFUSED;
+	if (outcome->has_undecided)
+		return EXIT_STATUS_UNDECIDED;
+	return outcome->has_different ? EXIT_STATUS_DIFFERENT : EXIT_STATUS_OK;
+}
+
+static void count_outcome(const struct verdict *verdict, struct outcome *outcome)
+{
+	switch (verdict->judgement) {
+	case JUDGEMENT_VERIFIED:
+		break;
+	case JUDGEMENT_REFUSED:
+		outcome->has_refused = true;
+		break;
+	case JUDGEMENT_UNMATCHED:
+	case JUDGEMENT_INCONCLUSIVE:
+		outcome->has_different = true;
+		break;
+	}
+}
+
+struct judging {
+	const struct store *store;
+	const struct case_files *files;
+	const struct report_format *format;
+	bool is_statement;
+	struct buffer out;
+	struct outcome outcome;
+};
+
+static void release_judging(struct judging *judging)
+{
+	own_buffer(&judging->out);
+}
+
+static int add_statement(struct judging *judging, const struct verify_case *case_,
+			 const struct verdict *verdict, struct diag *diag)
+{
+	OWN(own_bytes) struct bytes bytes = {0};
+	int error = statement_write(case_, verdict, &bytes, diag);
+
+	if (error)
+		return error;
+	buffer_add(&judging->out, bytes.data, bytes.size);
+	buffer_add_byte(&judging->out, '\n');
+	return 0;
+}
+
+/* Judges one record and adds its entry. What could not be told of it is in its entry,
+ * and the others are judged all the same. */
+static void judge_one(struct judging *judging, const char *sha256, size_t index)
+{
+	OWN(own_pointer) struct verify_case *case_ = calloc(1, sizeof(*case_));
+	OWN(verdict_release) struct verdict verdict = {0};
+	struct diag diag = {0};
+	struct report_entry entry = {.record_sha256 = sha256, .undecided = &diag};
+	int error = case_ ? judge_record(sha256, judging->store, judging->files, case_,
+					 &verdict, &diag)
+			  : diag_no_memory(&diag);
+
+	if (!error) {
+		count_outcome(&verdict, &judging->outcome);
+		entry.case_ = case_;
+		entry.verdict = &verdict;
+	} else {
+		judging->outcome.has_undecided = true;
+	}
+	if (!judging->is_statement) {
+		judging->format->add(&judging->out, &entry, index);
+		return;
+	}
+	/* Of one that is not verified there is no statement; standard error says why. */
+	if (error || add_statement(judging, case_, &verdict, &diag) != 0)
+		cli_report(&diag);
+}
+
+static int print_buffer(struct buffer *buffer, struct diag *diag)
+{
+	OWN(own_bytes) struct bytes text = {0};
+	int error = buffer_take(buffer, &text, diag);
+
+	if (!error)
+		fwrite(text.data, 1, text.size, stdout);
+	return error;
+}
+
+static int judge_all(const struct cli_values *values, struct judging *judging,
+		     struct diag *diag)
+{
+	const struct report_format *format = judging->format;
+
+	if (!judging->is_statement && format->begin)
+		format->begin(&judging->out, values->operand_count);
+	for (size_t i = 0; i < values->operand_count; i++) {
+		int error;
+
+		judge_one(judging, values->operands[i], i);
+		/* A thousand reports need no more memory than one. */
+		error = print_buffer(&judging->out, diag);
+		if (error)
+			return error;
+	}
+	if (!judging->is_statement && format->end)
+		format->end(&judging->out);
+	return print_buffer(&judging->out, diag);
+}
+
+/* A name that is no digest, or no such format, is a mistake in the command line. */
+static int parse_record_options(const struct cli_values *values, struct judging *judging,
+				struct diag *diag)
+{
+	const char *format = cli_value(values, "format");
+	const char *export = cli_value(values, "export");
+
+	for (size_t i = 0; i < values->operand_count; i++)
+		if (!digest_is_text(values->operands[i]))
+			return diag_usage(diag, values->operands[i],
+					  "not 64 lower-case hexadecimal digits");
+	if (!digest_is_text(cli_value(values, "post")))
+		return diag_usage(diag, "--post", "not 64 lower-case hexadecimal digits");
+	if (export && strcmp(export, "in-toto") != 0)
+		return diag_usage(diag, "--export", "%s is not in-toto", export);
+	if (export && format)
+		return diag_usage(diag, "--export", "--format does not go with it");
+	judging->is_statement = export != NULL;
+	judging->format = format ? report_find(format) : report_formats[0];
+	if (!judging->format)
+		return diag_usage(diag, "--format", "%s is none of " REPORT_FORMAT_NAMES,
+				  format);
+	return 0;
+}
+
 static enum exit_status run_record(const struct cli_values *values)
 {
+	const struct case_pins pins = {.profile = cli_value(values, "profile"),
+				       .site = cli_value(values, "site"),
+				       .release = cli_value(values, "release"),
+				       .post_sha256 = cli_value(values, "post")};
+	OWN(own_pointer) struct case_files *files = calloc(1, sizeof(*files));
+	OWN(release_judging) struct judging judging = {.files = files};
+	OWN(own_store) struct store store = STORE_CLOSED;
 	struct diag diag = {0};
+	int error = parse_record_options(values, &judging, &diag);
 
-	(void)values;
-	diag_usage(&diag, "record", "not implemented");
-	return cli_report(&diag);
+	if (!error && !files)
+		error = diag_no_memory(&diag);
+	if (!error)
+		error = confine_verifier(&diag);
+	if (!error)
+		error = open_store(values, &store, &diag);
+	judging.store = &store;
+	if (!error)
+		error = case_read_files(&pins, &store, geteuid(), files, &diag);
+	if (!error)
+		error = judge_all(values, &judging, &diag);
+	if (files)
+		case_release_files(files);
+	return error ? cli_report(&diag) : outcome_status(&judging.outcome);
 }
 
 int main(int argc, char **argv)
 {
 	static const struct cli_option options[] = {STORE_OPTION, FORMAT_OPTION};
+	static const struct cli_option record_options[] = {
+		STORE_OPTION,
+		{"profile", "FILE", "the profile that was in force", true},
+		{"site", "FILE", "the site file of the host", true},
+		{"release", "FILE", "the release that collected", true},
+		{"post", "SHA256", "the preflight made after the collection", true},
+		{"format", REPORT_FORMAT_NAMES, "how to print it; human if not given",
+		 false},
+		{"export", "in-toto", "print an unsigned statement instead", false},
+	};
 	static const struct cli_command commands[] = {
 		{.name = "record",
 		 .operands = "SHA256...",
 		 .operands_min = 1,
 		 .operands_max = CLI_OPERANDS_MAX,
-		 .summary = "judges records: not implemented",
-		 .options = options,
-		 .option_count = ARRAY_SIZE(options),
+		 .summary = "judges each record from the store and the pinned files",
+		 .options = record_options,
+		 .option_count = ARRAY_SIZE(record_options),
 		 .run = run_record},
 		{.name = "store",
 		 .summary = "examines every entry of a store; repairs nothing",

@@ -10,9 +10,18 @@ verifier_sources := \
 	verifier/judge_binding.c \
 	verifier/judge_probes.c \
 	verifier/judge_times.c \
+	verifier/markup.c \
 	verifier/object.c \
+	verifier/report.c \
+	verifier/report_html.c \
+	verifier/report_human.c \
+	verifier/report_json.c \
+	verifier/report_junit.c \
+	verifier/report_sarif.c \
+	verifier/report_tap.c \
 	verifier/review.c \
-	verifier/show.c
+	verifier/show.c \
+	verifier/statement.c
 
 programs += net-verify
 net-verify_sources := verifier/main.c
@@ -53,3 +62,4 @@ store_bench_sources := tests/store/bench_put.c
 store_bench_archives := common
 store_bench_libraries := jansson nettle
 benches += tests/store/bench.py
+tests += unit:tests/verifier/test_record.py

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// A judgement in the formats that people and other programs read.
+#include "verifier/report.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "verifier/report_formats.h"
+
+const struct report_format *const report_formats[] = {
+	&report_human, &report_json, &report_tap, &report_junit,
+	&report_sarif, &report_html, NULL,
+};
+
+const struct report_format *report_find(const char *name)
+{
+	for (size_t i = 0; report_formats[i]; i++)
+		if (strcmp(report_formats[i]->name, name) == 0)
+			return report_formats[i];
+	return NULL;
+}
+
+const char *report_probe_word(const struct record_probe *probe)
+{
+	bool is_denial = probe->expect == EXPECT_DENIED || probe->expect == EXPECT_CUT;
+
+	if (!probe->matched)
+		return is_denial && verdict_is_reached((enum observed)probe->observed)
+			       ? "LEAK"
+			       : "unmatched";
+	return probe->conclusive ? "ok" : "inconclusive";
+}
+
+char *report_time(int64_t seconds, char ret_text[REPORT_TIME_SIZE])
+{
+	time_t time = (time_t)seconds;
+	struct tm utc;
+
+	/* A year that has no four digits is shown as the number it is. */
+	if (!gmtime_r(&time, &utc) || utc.tm_year > 9999 - 1900 ||
+	    strftime(ret_text, REPORT_TIME_SIZE, "%Y-%m-%dT%H:%M:%SZ", &utc) == 0)
+		snprintf(ret_text, REPORT_TIME_SIZE, "%lld", (long long)seconds);
+	return ret_text;
+}

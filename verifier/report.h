@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A judgement in the formats that people and other programs read. */
+#ifndef VERIFIER_REPORT_H
+#define VERIFIER_REPORT_H
+
+#include "common/buffer.h"
+#include "verifier/judge.h"
+
+/*
+ * Theory of operation
+ *
+ * Whatever the format, a report is begun with the number of records that were
+ * asked for, gets exactly one entry for each, and is ended. Nothing in it depends
+ * on the clock or the machine. No format can express a pass that is not one: each
+ * entry is verified, or it carries its reasons, and an entry that could not be
+ * judged is an error.
+ */
+
+/* One record's entry: a verdict, or why there is none. */
+struct report_entry {
+	const char *record_sha256;
+	const struct verify_case *case_; /* NULL if there is no verdict */
+	const struct verdict *verdict;   /* NULL: `undecided` says why */
+	const struct diag *undecided;
+};
+
+struct report_format {
+	const char *name;
+	/* Any may be NULL. `index` counts entries from 0. */
+	void (*begin)(struct buffer *out, size_t count);
+	void (*add)(struct buffer *out, const struct report_entry *entry, size_t index);
+	void (*end)(struct buffer *out);
+};
+
+/* The formats, NULL at the end; the first is the default. */
+extern const struct report_format *const report_formats[];
+
+/* The format of that name; NULL if there is none. */
+const struct report_format *report_find(const char *name);
+
+/* The names, as "human|json|...", for a help text. */
+#define REPORT_FORMAT_NAMES "human|json|tap|junit|sarif|html"
+
+/* What a probe came to, in one word: "ok", "LEAK" (denial expected, something
+ * reached), "unmatched" or "inconclusive". */
+const char *report_probe_word(const struct record_probe *probe);
+
+/* Seconds since 1970 as RFC 3339 in UTC; `ret_text` has REPORT_TIME_SIZE bytes. */
+#define REPORT_TIME_SIZE 32
+char *report_time(int64_t seconds, char ret_text[REPORT_TIME_SIZE]);
+
+#endif
