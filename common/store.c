@@ -166,7 +166,8 @@ static int compare_content(int fd, const char *data, size_t size)
 			return -errno;
 		if (got == 0)
 			return done == size ? 0 : -EBADMSG;
-		if ((size_t)got > size - done || memcmp(chunk, data + done, (size_t)got))
+		if ((size_t)got > size - done ||
+		    memcmp(chunk, data + done, (size_t)got) != 0)
 			return -EBADMSG;
 		done += (size_t)got;
 	}

@@ -36,7 +36,7 @@
  */
 
 /* More than any object has; what is larger is refused unread. */
-#define STORE_OBJECT_LIMIT (1024 * 1024)
+#define STORE_OBJECT_LIMIT 1048576
 
 struct store {
 	int fd;      /* the folder; -1: not open */

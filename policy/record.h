@@ -28,7 +28,7 @@
  * catalog's names.
  */
 
-#define RECORD_LIMIT (256 * 1024)
+#define RECORD_LIMIT 262144
 #define RECORD_TEXT_SIZE 65
 #define RECORD_CGROUP_SIZE 320
 #define RECORD_NOT_COVERED_MAX 8

@@ -51,7 +51,7 @@ int object_decode(const struct bytes *bytes, const char *name, struct object *re
 	}
 	if (error)
 		return error;
-	*ret_object = object;
-	object = (struct object){0};
+	*ret_object = (struct object){object.kind, TAKE_POINTER(object.record),
+				      TAKE_POINTER(object.preflight)};
 	return 0;
 }
