@@ -219,6 +219,16 @@ class Shapes(unittest.TestCase):
             self.assertNotIn("ipv6", [s["name"] for s in one.facts["services"]])
             done = one.run("/usr/bin/python3", "-c", TALK, "2001:db8:ffff::80/443", check=False)
             self.assertIn("Network is unreachable", done.stderr)
+            self.assertNotIn("inet6", one.run("ip", "address", "show", "eth0").stdout)
+
+    def test_a_lab_in_a_lab(self):
+        """A machine with nothing but cgroup2, whose root is an overlay itself."""
+        with Lab("outer") as one:
+            one.run(LAB, "up", "--name", "inner", "--user", "inner", "--engine")
+            self.assertEqual(one.run(LAB, "exec", "--name", "inner", "--", "systemctl",
+                                     "is-system-running").stdout.strip(), "running")
+            one.run(LAB, "down", "--name", "inner")
+            self.assertNotIn("netproof-lab", one.run("ls", "/sys/fs/cgroup", "/run").stdout)
 
     def test_world_down(self):
         with Lab("dark", "--world-down") as one:

@@ -13,7 +13,8 @@ import unittest
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from labtest import HERE, LAB, TOP, Lab, lab  # noqa: E402
+from labtest import (HERE, LAB, TOP, Lab, lab, unique_name,  # noqa: E402
+                     wait_without_traces)
 
 SITE = os.path.join(TOP, "fixtures/sites/netproof.json")
 REACH = os.path.join(TOP, "build/tests/lab-reach")
@@ -63,8 +64,8 @@ class Host(Lab):
         endpoints = {"schema": "netproof.endpoints.v1", "trusted_dns": [],
                      "trusted_loopback_tcp": False, "trusted_tcp": [
                          {"address": a, "port": p} for a, p in map(self.target, names)]}
-        self.run("sh", "-c", f"rm -f {self.site['profile']}; printf %s \"$1\" >/etc/netproof/e.json",
-                 "sh", json.dumps(endpoints))
+        self.run("rm", "-f", self.site["profile"])
+        self.run("sh", "-c", "printf %s \"$1\" >/etc/netproof/e.json", "sh", json.dumps(endpoints))
         done = self.run(f"{self.site['install_dir']}/net-policy", "issue", "--site", ON_HOST,
                         "--endpoints", "/etc/netproof/e.json", "--window", str(window),
                         "--out", self.site["profile"])
@@ -202,6 +203,24 @@ class GuardThatFails(unittest.TestCase):
                                          check=False).returncode, 0)
             self.assertEqual(host.property(f"user@{uid}.service", "ActiveState"), "inactive")
             self.assertEqual(host.run("pgrep", "-u", uid, check=False).stdout, "")
+
+
+class HostThatDoesNotBoot(unittest.TestCase):
+    def test_the_message_names_what_hangs_and_nothing_is_left(self):
+        name = unique_name("hangs")
+        with tempfile.NamedTemporaryFile("w") as unit, tempfile.NamedTemporaryFile("w") as wants:
+            unit.write("[Service]\nType=oneshot\nExecStart=/usr/bin/sleep 1000\n")
+            wants.write("[Unit]\nWants=hangs.service\n")
+            unit.flush()
+            wants.flush()
+            done = lab("up", "--name", name, "--boot-seconds", "5", "--install",
+                       "--file", f"{unit.name}:/etc/systemd/system/hangs.service", "--file",
+                       f"{wants.name}:/etc/systemd/system/multi-user.target.d/hangs.conf",
+                       check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("did not boot in 5 s: it waits for", done.stderr)
+        self.assertIn("hangs.service", done.stderr)
+        self.assertEqual(wait_without_traces(name), [])
 
 
 class Installed(unittest.TestCase):

@@ -30,6 +30,8 @@ def parse(arguments):
     one.add_argument("--no-ipv6", action="store_true", help="no IPv6 address nor route")
     one.add_argument("--world-down", action="store_true", help="the world's link is down")
     one.add_argument("--engine", action="store_true", help="with the container engine running")
+    one.add_argument("--boot-seconds", type=int, default=60, metavar="S",
+                     help="how long systemd may take (default: 60)")
     one.add_argument("--install", action="store_true", help="with the build and site installed")
     add_installing(one)
     one = commands.add_parser("install", help="install the build and a site on a running lab")
@@ -65,8 +67,6 @@ def parse(arguments):
     for name, text in (("status", "a lab's facts as JSON"), ("down", "end a lab")):
         one = commands.add_parser(name, help=text)
         add_name(one)
-        if name == "down":
-            one.add_argument("--all", action="store_true")
     one = commands.add_parser("logs", help="a lab's journal")
     add_name(one)
     one.add_argument("run", nargs="*", metavar="JOURNALCTL_OPTION")
@@ -101,10 +101,6 @@ def show(value):
 def obey(options):
     if options.command == "list":
         print("\n".join(state.names()))
-        return 0
-    if options.command == "down" and options.all:
-        for name in state.names():
-            up.down(state.Lab(name))
         return 0
     lab = state.Lab(options.name)
     if options.command == "up":

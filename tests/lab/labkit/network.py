@@ -55,6 +55,9 @@ def connect(host_pid, world_pid, host_addresses, ipv6, is_down):
     if ipv6:
         world.append(f"address add {WORLD['address6']}/64 dev {WORLD_LINK} nodad")
         host.append(f"address add {HOST['address6']}/64 dev {HOST_LINK} nodad")
+    else:  # Not even a link-local one.
+        world.append(f"link set {WORLD_LINK} addrgenmode none")
+        host.append(f"link set {HOST_LINK} addrgenmode none")
     host += [f"address add {address}/32 dev lo" for address in host_addresses]
     world.append(f"link set {WORLD_LINK} " + ("down" if is_down else "up"))
     host.append(f"link set {HOST_LINK} up")

@@ -75,7 +75,9 @@ class Lab:
         """One `up` or `down` of a lab at a time. The lock is the folder itself."""
         while True:
             if create:
-                os.makedirs(self.folder, 0o700, exist_ok=True)
+                # The folder around it goes with the last lab, which may be now.
+                with contextlib.suppress(FileNotFoundError):
+                    os.makedirs(self.folder, 0o700, exist_ok=True)
             try:
                 held = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
             except FileNotFoundError:

@@ -12,7 +12,6 @@ import time
 from . import engine, enter, host, install, network, world
 from .state import LabError
 
-BOOT_SECONDS = 60
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__)))))
 DEFAULT_SITE = os.path.join(SOURCE, "fixtures/sites/netproof.json")
@@ -117,7 +116,8 @@ def _up(lab, options, site, payload, clock):
     facts = {"name": lab.name, "user": site.get("workload_user", options.user),
              "machine_id": secrets.token_hex(16), **site_facts(site), "services": wanted,
              "host_address": network.HOST["address"], "source": SOURCE,
-             "host_addresses": host_addresses(site), "ipv6": not options.no_ipv6}
+             "host_addresses": host_addresses(site), "ipv6": not options.no_ipv6,
+             "boot_seconds": options.boot_seconds}
     lab.make_cgroups()
     clock.mark("cgroups")
     os.mkdir(lab.path("store"))
@@ -148,7 +148,7 @@ def _boot(lab, facts, clock, is_world_down, prepare_tree):
     clock.mark("wire")
     _go(go)
     clock.mark("booting")
-    _wait_booted(lab, notify, facts["host_pid"])
+    _wait_booted(lab, notify, facts)
     clock.mark("booted")
     facts["system_state"], facts["failed_units"] = system_state(lab, facts)
     clock.mark("up")
@@ -184,10 +184,10 @@ def _go(pipe):
     os.close(pipe)
 
 
-def _wait_booted(lab, notify, host_pid):
+def _wait_booted(lab, notify, facts):
     """systemd says READY=1 when its start-up job is done, whatever failed in it."""
-    deadline = time.monotonic() + BOOT_SECONDS
-    pidfd = os.pidfd_open(host_pid)
+    deadline = time.monotonic() + facts["boot_seconds"]
+    pidfd = os.pidfd_open(facts["host_pid"])
     try:
         waiting = select.poll()
         waiting.register(notify, select.POLLIN)
@@ -201,10 +201,19 @@ def _wait_booted(lab, notify, host_pid):
             elif pidfd in ready:
                 raise LabError(f"systemd ended while it booted: {_console(lab)}")
             elif left <= 0:
-                raise LabError(f"systemd did not boot in {BOOT_SECONDS} s: {_console(lab)}")
+                raise LabError(f"systemd did not boot in {facts['boot_seconds']} s: "
+                               f"{_jobs(lab, facts)}")
     finally:
         os.close(pidfd)
         notify.close()
+
+
+def _jobs(lab, facts):
+    """What it still waits for."""
+    _, jobs = enter.capture(lab, "host", facts["host_pid"],
+                            ["/usr/bin/systemctl", "list-jobs", "--no-legend"])
+    running = [words[1] for words in map(str.split, jobs.splitlines()) if "running" in words]
+    return f"it waits for {' '.join(running)}" if running else _console(lab)
 
 
 def _console(lab):
