@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the tests in a lab share: a lab for a test's length, and a look for its traces."""
+import atexit
 import contextlib
 import json
 import os
 import signal
 import subprocess
-import sys
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -36,6 +36,20 @@ def lab(*arguments, check=True, text=True, **more):
     return done
 
 
+running = set()
+
+
+def _interrupt(*_):
+    """unittest takes every exception of a test for its result, but for this one."""
+    raise KeyboardInterrupt
+
+
+@atexit.register
+def _end_all():
+    for name in sorted(running):
+        lab("down", "--name", name, check=False)
+
+
 class Lab:
     """One lab; `with Lab("word") as lab:` ends it whatever happens, SIGTERM included."""
 
@@ -45,16 +59,15 @@ class Lab:
         self.facts = None
 
     def __enter__(self):
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-        try:
-            self.facts = json.loads(lab("up", "--name", self.name, *self.options).stdout)
-        except BaseException:
-            lab("down", "--name", self.name, check=False)
-            raise
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, _interrupt)
+        running.add(self.name)
+        self.facts = json.loads(lab("up", "--name", self.name, *self.options).stdout)
         return self
 
     def __exit__(self, *_):
         lab("down", "--name", self.name)
+        running.discard(self.name)
 
     def run(self, *command, user=None, cgroup=None, check=True):
         options = ["--user", user] if user else []

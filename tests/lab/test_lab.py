@@ -12,7 +12,7 @@ import unittest
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from labtest import (LAB, TALK, Lab, lab, namespaces_of, traces, unique_name,  # noqa
+from labtest import (HERE, LAB, TALK, Lab, lab, namespaces_of, traces, unique_name,  # noqa
                      wait_without_traces)
 
 # Every step of `lab up`, in order.
@@ -149,6 +149,38 @@ class LeavesNothing(unittest.TestCase):
         starting.send_signal(signal.SIGCONT)
         self.assertEqual(starting.wait(), 143)
         self.assertEqual(wait_without_traces(name), [])
+
+
+CASE = """
+import os, signal, sys, unittest
+sys.path.insert(0, sys.argv.pop())
+from labtest import Lab
+class Case(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.lab = Lab("case")
+        cls.lab.__enter__()
+        cls.addClassCleanup(cls.lab.__exit__)
+    def test_1(self):
+        with Lab("second") as second:
+            print(self.lab.name, second.name, flush=True)
+            signal.pause()
+    def test_2(self):
+        os._exit(0)
+unittest.main()
+"""
+
+
+class EndsWithItsTest(unittest.TestCase):
+    def test_a_test_told_to_stop_leaves_no_lab(self):
+        with subprocess.Popen(["/usr/bin/python3", "-c", CASE, HERE], stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, text=True) as case:
+            names = case.stdout.readline().split()
+            self.assertEqual(len(names), 2)
+            case.terminate()
+        self.assertNotEqual(case.returncode, 0)
+        for name in names:
+            self.assertEqual(wait_without_traces(name), [])
 
 
 class SideBySide(unittest.TestCase):
