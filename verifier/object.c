@@ -51,7 +51,8 @@ int object_decode(const struct bytes *bytes, const char *name, struct object *re
 	}
 	if (error)
 		return error;
-	*ret_object = (struct object){object.kind, TAKE_POINTER(object.record),
-				      TAKE_POINTER(object.preflight)};
+	ret_object->kind = object.kind;
+	ret_object->record = TAKE_POINTER(object.record);
+	ret_object->preflight = TAKE_POINTER(object.preflight);
 	return 0;
 }

@@ -75,18 +75,18 @@ static struct evidence good_evidence(void)
 static void every_expectation_with_every_observation(void **state)
 {
 	(void)state;
-	for (int expect = 0; expect < EXPECT_COUNT; expect++)
-		for (int seen = 0; seen < OBSERVED_COUNT; seen++)
+	for (enum expectation expect = 0; expect < EXPECT_COUNT; expect++)
+		for (enum observed seen = 0; seen < OBSERVED_COUNT; seen++)
 			assert_int_equal(verdict_matched(expect, seen),
 					 (accepted[expect] & BIT(seen)) != 0);
-	for (int seen = 0; seen < OBSERVED_COUNT; seen++)
+	for (enum observed seen = 0; seen < OBSERVED_COUNT; seen++)
 		assert_false(verdict_matched(EXPECT_COUNT, seen));
 }
 
 static void no_expectation_accepts_a_probe_error(void **state)
 {
 	(void)state;
-	for (int expect = 0; expect < EXPECT_COUNT; expect++)
+	for (enum expectation expect = 0; expect < EXPECT_COUNT; expect++)
 		assert_false(verdict_matched(expect, OBSERVED_PROBE_ERROR));
 }
 
@@ -95,8 +95,8 @@ static void every_basis_with_every_observation(void **state)
 	struct evidence evidence = good_evidence();
 
 	(void)state;
-	for (int basis = 0; basis < BASIS_COUNT; basis++)
-		for (int seen = 0; seen < OBSERVED_COUNT; seen++)
+	for (enum basis basis = 0; basis < BASIS_COUNT; basis++)
+		for (enum observed seen = 0; seen < OBSERVED_COUNT; seen++)
 			assert_int_equal(verdict_conclusive(basis, &evidence, seen),
 					 (explained[basis] & BIT(seen)) != 0);
 }
@@ -106,8 +106,8 @@ static void nothing_is_concluded_from_nothing(void **state)
 	struct evidence evidence = {0};
 
 	(void)state;
-	for (int basis = 0; basis <= BASIS_COUNT; basis++)
-		for (int seen = 0; seen < OBSERVED_COUNT; seen++) {
+	for (enum basis basis = 0; basis <= BASIS_COUNT; basis++)
+		for (enum observed seen = 0; seen < OBSERVED_COUNT; seen++) {
 			bool is_told = basis == BASIS_OUTCOME &&
 				       ((REACHED & BIT(seen)) ||
 					seen == OBSERVED_CONTAINER_ADDRESS ||
