@@ -5,6 +5,7 @@ tests += $(foreach t,$(unit_tests),asan:build/asan/tests/$(t))
 tests += $(foreach t,$(unit_tests),clang:build/clang/tests/$(t))
 tests += $(foreach f,$(fuzz_targets),fuzz:tests/fuzz/run|$(f)|-max_total_time=5)
 tests += check:tests/checks/layers
+tests += check:tests/checks/selftest
 tests += check:tests/checks/format
 tests += check:tests/checks/words
 tests += check@1200:tests/checks/tidy
