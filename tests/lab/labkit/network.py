@@ -30,9 +30,11 @@ def batch(lines, pid):
 
 def make_world(world_pid, addresses):
     """The world's further addresses, on its loopback: any of a host's packets that
-    comes to the world's end of the wire finds them."""
-    batch(["link set lo up"] + [f"address add {address} dev lo" for address in addresses],
-          world_pid)
+    comes to the world's end of the wire finds them. The kernel leaves an IPv6 one
+    tentative, which cannot be listened on, until a worker of its own comes to it."""
+    batch(["link set lo up"] +
+          [f"address add {address} dev lo" + (" nodad" if ":" in address else "")
+           for address in addresses], world_pid)
 
 
 def cut(world_pid):
