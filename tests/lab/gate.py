@@ -11,11 +11,14 @@ Says "ready" once the gate stands, then one JSON object.
 import grp
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
 
 REPORT_SECONDS = 60
+# Whatever does not come: longer than any worker takes to end.
+GIVE_UP_SECONDS = 120
 
 
 def put(path, group, data):
@@ -44,6 +47,7 @@ def main():
     gid = grp.getgrnam(group).gr_gid
     request = {"op": "connect", "address": address, "port": int(port),
                "timeout_ms": int(timeout[0]) if timeout else 3000}
+    signal.alarm(GIVE_UP_SECONDS)
     os.mkfifo(gate)
     try:
         os.chmod(gate, 0o640)

@@ -80,11 +80,11 @@ class Boots(unittest.TestCase):
         self.assertNotIn("vda", self.lab.run("ls", "/dev").stdout)
         done = self.lab.run("date", "-s", "@1", check=False)
         self.assertIn("Operation not permitted", done.stderr)
-        # Not even by way of a node of its own making: the machine's console of messages.
-        self.assertEqual(self.lab.run("readlink", "/proc/1/ns/net").stdout,
-                         self.lab.run("readlink", "/proc/self/ns/net").stdout)
-        self.assertNotEqual(self.lab.run("readlink", "/proc/1/ns/net").stdout.strip(),
-                            os.readlink("/proc/self/ns/net"))
+        disk = self.lab.run("mknod", "/dev/disk", "b", "254", "0", check=False)
+        self.assertIn("Operation not permitted", disk.stderr)
+        for kind in ("net", "pid", "mnt", "cgroup", "ipc", "uts"):
+            self.assertNotEqual(self.lab.run("readlink", f"/proc/1/ns/{kind}").stdout.strip(),
+                                os.readlink(f"/proc/self/ns/{kind}"))
 
     def test_its_cgroups_begin_at_its_own(self):
         self.assertEqual(self.lab.run("stat", "-fc", "%T", "/sys/fs/cgroup").stdout.strip(),

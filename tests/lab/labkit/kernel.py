@@ -15,7 +15,7 @@ PR_SET_PDEATHSIG, PR_CAPBSET_DROP = 1, 24
 # process of a lab has them.
 MACHINE_CAPABILITIES = {
     "sys_module": 16, "sys_rawio": 17, "sys_boot": 22, "sys_time": 25,
-    "audit_control": 30, "mac_override": 32, "mac_admin": 33, "syslog": 34,
+    "mknod": 27, "audit_control": 30, "mac_override": 32, "mac_admin": 33, "syslog": 34,
     "wake_alarm": 35, "block_suspend": 36, "audit_read": 37}
 
 libc = ctypes.CDLL(None, use_errno=True)
