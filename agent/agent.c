@@ -16,17 +16,6 @@
 #define OWN_PROGRAM "/proc/self/exe"
 #define OWN_PROGRAM_MAX ((uint64_t)64 << 20)
 
-/* The sockets opened later must not become standard descriptors. */
-static int fill_standard_descriptors(struct diag *diag)
-{
-	for (int fd = 0; fd <= STDERR_FILENO; fd++)
-		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
-			return diag_fail(diag, errno, "/dev/null",
-					 "cannot stand in for a closed descriptor %d",
-					 fd);
-	return 0;
-}
-
 static int take_identity(struct identity *ret_identity, struct diag *diag)
 {
 	OWN(own_fd) int fd = open(OWN_PROGRAM, O_RDONLY | O_CLOEXEC);
@@ -91,8 +80,6 @@ int agent_open(struct agent *ret_agent, struct diag *diag)
 	agent->armed = EXPIRY_NEVER;
 	handles_init(&agent->handles);
 	error = sandbox_close_descriptors(STDERR_FILENO + 1, diag);
-	if (!error)
-		error = fill_standard_descriptors(diag);
 	if (!error)
 		error = take_identity(&agent->identity, diag);
 	if (!error)

@@ -190,32 +190,37 @@ static int read_input(struct session *session, struct diag *diag)
 
 /* --- output -------------------------------------------------------------- */
 
-/* Moves answers into the output buffer while they fit. */
-static int encode_answers(struct session *session, struct diag *diag)
+/* Whether an answer is there, and room for any. */
+static bool can_encode(const struct session *session)
 {
-	const struct answer *answer;
-	size_t held = session->output_end - session->output_start;
+	return queue_next_answer(&session->queue) &&
+	       OUTPUT_SIZE - (session->output_end - session->output_start) >=
+		       ANSWER_LINE_MAX;
+}
 
-	while ((answer = queue_next_answer(&session->queue))) {
+/* Moves answers into the output buffer while they fit. Sets `*ret_is_moved` if there
+ * was one. */
+static int encode_answers(struct session *session, bool *ret_is_moved, struct diag *diag)
+{
+	while (can_encode(session)) {
+		size_t held = session->output_end - session->output_start;
 		OWN(own_bytes) struct bytes bytes = {0};
-		int error;
+		int error = json_table_write(
+			&answer_table, queue_next_answer(&session->queue), &bytes, diag);
 
+		if (error)
+			return error;
 		if (OUTPUT_SIZE - session->output_end < ANSWER_LINE_MAX) {
 			memmove(session->output, session->output + session->output_start,
 				held);
 			session->output_start = 0;
 			session->output_end = held;
-			if (OUTPUT_SIZE - held < ANSWER_LINE_MAX)
-				break;
 		}
-		error = json_table_write(&answer_table, answer, &bytes, diag);
-		if (error)
-			return error;
 		memcpy(session->output + session->output_end, bytes.data, bytes.size);
 		session->output_end += bytes.size;
 		session->output[session->output_end++] = '\n';
-		held += bytes.size + 1;
 		queue_pop(&session->queue);
+		*ret_is_moved = true;
 	}
 	return 0;
 }
@@ -333,18 +338,21 @@ static int wait_for_events(struct session *session, struct diag *diag)
 	return error;
 }
 
+/* Starting makes answers, and answering makes room to start: round after round, until
+ * only the world outside can bring us further. */
 static int turn(struct session *session, struct diag *diag)
 {
-	bool is_started;
-	int error;
+	bool is_moved = true;
+	int error = 0;
 
 	queue_end_overdue(&session->queue);
-	do {
-		is_started = start_requests(session);
-		error = encode_answers(session, diag);
+	while (!error && is_moved && !session->is_gone) {
+		is_moved = start_requests(session);
+		error = encode_answers(session, &is_moved, diag);
 		if (!error)
 			error = write_answers(session, diag);
-	} while (!error && is_started && !session->is_gone);
+		is_moved = is_moved || can_encode(session);
+	}
 	return error;
 }
 
