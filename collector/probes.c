@@ -209,7 +209,7 @@ struct probe *probes_find(struct probe_set *set, const char *id, size_t index)
 	for (size_t i = 0; i < set->count; i++)
 		if (strcmp(set->probes[i].entry->id, id) == 0 && index-- == 0)
 			return &set->probes[i];
-	assert(!"a probe that the catalog does not have");
+	assert(false); /* a probe that the catalog does not have */
 	return NULL;
 }
 
