@@ -86,20 +86,26 @@ size_t kleaf_split(const char *line, size_t size, struct kleaf leaves[KLEAF_MAX]
 		char next = end < splitter.end ? *end : ' ';
 
 		splitter.at = end + (end < splitter.end && next != ')');
+		if (next == '=') {
+			const char *value = splitter.at;
+
+			end = end_of_word(&splitter);
+			next = end < splitter.end ? *end : ' ';
+			/* "data=verdict(" opens one name, like "hook(". */
+			splitter.at = end + (next == '(');
+			if (next == '(') {
+				length = (size_t)(end - word);
+			} else {
+				enter(&splitter, word, length);
+				add_leaf(&splitter, value, (size_t)(end - value));
+				leave(&splitter);
+				length = 0;
+			}
+		}
 		if (next == '(') {
 			enter(&splitter, word, length);
 			if (splitter.at < splitter.end && *splitter.at == ')')
 				add_leaf(&splitter, word, 0);
-		} else if (next == '=') {
-			const char *value = splitter.at;
-
-			enter(&splitter, word, length);
-			end = end_of_word(&splitter);
-			if (end < splitter.end && *end == '(')
-				continue; /* "data=verdict(": left at its ')' */
-			add_leaf(&splitter, value, (size_t)(end - value));
-			splitter.at = end;
-			leave(&splitter);
 		} else if (length) {
 			add_leaf(&splitter, word, length);
 		}

@@ -50,3 +50,8 @@ fuzz_targets += fuzz_kform
 fuzz_kform_sources := tests/fuzz/fuzz_kform.c
 fuzz_kform_archives := kernel policy common
 fuzz_kform_libraries := libmnl nettle
+
+unit_tests += test_kform
+test_kform_sources := tests/unit/test_kform.c
+test_kform_archives := kernel policy common
+test_kform_libraries := libmnl nettle
