@@ -55,3 +55,10 @@ unit_tests += test_kform
 test_kform_sources := tests/unit/test_kform.c
 test_kform_archives := kernel policy common
 test_kform_libraries := libmnl nettle
+
+test_programs += compare_text
+compare_text_sources := tests/policy/compare_text.c
+compare_text_archives := kernel policy common
+compare_text_libraries := libnftables libmnl jansson nettle
+
+benches += tests/policy/bench_compare.py
