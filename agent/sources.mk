@@ -44,3 +44,9 @@ empty_sources := tests/agent/empty.c
 empty_static := 1
 measure_sources := tests/agent/measure.c
 benches += tests/agent/bench.py
+
+fuzz_targets += fuzz_line fuzz_dns fuzz_plan
+$(foreach t,line dns plan,\
+	$(eval fuzz_$(t)_sources := tests/fuzz/fuzz_$(t).c)\
+	$(eval fuzz_$(t)_archives := agent common)\
+	$(eval fuzz_$(t)_libraries := jansson libseccomp nettle))
