@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/random.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
@@ -76,7 +77,7 @@ int agent_open(struct agent *ret_agent, struct diag *diag)
 	int error;
 
 	agent->epoll_fd = agent->wall_timer_fd = agent->boot_timer_fd = -1;
-	agent->signal_fd = agent->resolver_fd = agent->passed_fd = -1;
+	agent->signal_fd = agent->resolver_fd = -1;
 	agent->armed = EXPIRY_NEVER;
 	handles_init(&agent->handles);
 	error = sandbox_close_descriptors(STDERR_FILENO + 1, diag);
@@ -147,10 +148,24 @@ void agent_arm_expiry(struct agent *agent)
 	agent->armed = next;
 }
 
+int agent_take_passed(struct agent *agent)
+{
+	int fd = agent->passed_count > 0 ? agent->passed_fds[0] : -1;
+
+	if (fd < 0)
+		return -1;
+	agent->passed_count--;
+	memmove(agent->passed_fds, agent->passed_fds + 1,
+		agent->passed_count * sizeof(agent->passed_fds[0]));
+	return fd;
+}
+
 void agent_close(struct agent *agent)
 {
 	handles_close(&agent->handles);
-	own_fd(&agent->passed_fd);
+	for (unsigned int i = 0; i < agent->passed_count; i++)
+		own_fd(&agent->passed_fds[i]);
+	agent->passed_count = 0;
 	own_fd(&agent->resolver_fd);
 	own_fd(&agent->signal_fd);
 	own_fd(&agent->boot_timer_fd);

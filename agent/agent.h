@@ -20,12 +20,17 @@ enum agent_event {
 	AGENT_EVENT_SIGNAL,
 };
 
+/* Descriptors that may wait for their adopt: that of a line which has not arrived
+ * whole, and one that came with the piece that completes it (see session.h). */
+#define AGENT_PASSED_MAX 2
+
 struct agent {
 	int epoll_fd;
 	int wall_timer_fd, boot_timer_fd; /* the next expiry, on either clock */
 	int signal_fd;                    /* SIGTERM, SIGINT and SIGHUP */
 	int resolver_fd;                  /* resolv.conf, or -1: there is none */
-	int passed_fd;                    /* a descriptor for the next adopt, or -1 */
+	int passed_fds[AGENT_PASSED_MAX]; /* for the next adopts, in their order */
+	unsigned int passed_count;
 	bool can_adopt;
 	struct identity identity;
 	struct sandbox_state sandbox;
@@ -45,6 +50,9 @@ void agent_unwatch(const struct agent *agent, int fd);
 
 /* Sets the timers to the next expiry of a handle. */
 void agent_arm_expiry(struct agent *agent);
+
+/* The descriptor passed first, which the caller then owns; -1: there is none. */
+int agent_take_passed(struct agent *agent);
 
 /* Closes what is still open. */
 void agent_close(struct agent *agent);

@@ -222,7 +222,7 @@ static bool is_tcp_listener(int fd)
 
 static int start_adopt(struct probe *probe, struct agent *agent, struct diag *diag)
 {
-	OWN(own_fd) int fd = take_fd(&agent->passed_fd);
+	OWN(own_fd) int fd = agent_take_passed(agent);
 	struct expiry expiry;
 	int flags;
 

@@ -120,14 +120,16 @@ static bool start_requests(struct session *session)
 
 static void keep_passed(struct session *session, const int *fds, size_t count)
 {
-	if (count == 1 && session->agent->passed_fd < 0) {
-		session->agent->passed_fd = fds[0];
+	struct agent *agent = session->agent;
+
+	if (count == 1 && agent->passed_count < AGENT_PASSED_MAX) {
+		agent->passed_fds[agent->passed_count++] = fds[0];
 		return;
 	}
 	for (size_t i = 0; i < count; i++)
 		close(fds[i]);
 	if (!session->is_ending)
-		refuse_text(session, "more than one descriptor at a time");
+		refuse_text(session, "more descriptors than adopts");
 }
 
 static ssize_t receive(struct session *session, char *room, size_t size)
@@ -375,9 +377,12 @@ static int open_session(struct session *session, struct agent *agent, struct dia
 
 static int conclude(const struct session *session, struct diag *diag)
 {
+	bool is_unserved =
+		!session->is_ending && session->input_start < session->input_end;
+
 	if (session->is_stopped)
 		return 0;
-	if (!is_all_answered(session))
+	if (!is_all_answered(session) || is_unserved)
 		return diag_fail(diag, 0, NULL,
 				 "the client went away before every answer");
 	if (session->refusal.kind != DIAG_NONE) {

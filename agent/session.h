@@ -18,9 +18,10 @@
  * What ends a session: "exit", the end of input, a request that is refused (its answer
  * is the last), SIGTERM, SIGINT or SIGHUP, or a client that went away.
  *
- * Descriptors may pass with the input when it is the Unix socket. recvmsg() never
- * returns more than one message's descriptors, and ends its data there; so at most
- * one waits for its adopt, and a second is a mistake of the client's.
+ * Descriptors may pass with the input when it is the Unix socket, one with the bytes of
+ * its adopt. recvmsg() never returns more than one message's descriptors and ends its
+ * data there, but may put the end of the message before in front. So at most two wait
+ * for their adopts; a third is a mistake of the client's.
  */
 
 /* Serves until the session ends. Returns 0 when it ended as asked; a refusal when a

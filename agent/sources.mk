@@ -38,6 +38,7 @@ tests += net:tests/agent/test_outcomes.py
 tests += net:tests/agent/test_payload.py
 tests += net:tests/agent/test_protocol.py
 tests += net:tests/agent/test_services.py
+tests += net:tests/agent/test_unix.py
 
 test_programs += empty measure
 empty_sources := tests/agent/empty.c
