@@ -195,14 +195,6 @@ static bool read_member(struct reader *reader, const struct json_table *table,
 	return false;
 }
 
-static bool is_lower_case(const char *key, size_t length)
-{
-	for (size_t i = 0; i < length; i++)
-		if (key[i] >= 'A' && key[i] <= 'Z')
-			return false;
-	return true;
-}
-
 static bool read_object(struct reader *reader, const struct json_table *table,
 			char *object)
 {
@@ -214,8 +206,7 @@ static bool read_object(struct reader *reader, const struct json_table *table,
 		return false;
 	while (!skip(reader, '}')) {
 		if ((key && !skip(reader, ',')) || !read_string(reader, &key, &length) ||
-		    !skip(reader, ':') || !is_lower_case(key, length) ||
-		    !is_after(key, length, before, before_length) ||
+		    !skip(reader, ':') || !is_after(key, length, before, before_length) ||
 		    !read_member(reader, table, object, key, length, &seen))
 			return false;
 		before = key;

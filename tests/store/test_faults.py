@@ -103,6 +103,18 @@ class Faults(unittest.TestCase):
             self.assertIn(b"does not read back as written", result.stderr)
             self.assertEqual(storekit.contents(self.folder.store), {})
 
+    def test_a_link_that_lies_is_found(self):
+        """A link that reports success and makes nothing, with and without another file
+        of that name."""
+        for is_there, reason in ((False, b"no such object in the store"),
+                                 (True, b"was replaced while it was stored")):
+            self.prepare(is_there)
+            before = storekit.contents(self.folder.store)
+            result = storekit.put_with("linkat:retval=0:when=1", self.folder.store, DATA)
+            self.assertIn(result.returncode, (1, 4))
+            self.assertIn(reason, result.stderr)
+            self.assertEqual(storekit.contents(self.folder.store), before)
+
     def test_no_unnamed_files_is_said(self):
         opens = [number for call, number in self.calls(False) if call == "openat"]
         self.prepare(False)

@@ -23,6 +23,7 @@ static const struct json_field name = {JSON_ITEM_TEXT(4, 1, &json_rule_name)};
 
 static const struct json_field fields[] = {
 	{JSON_LITERAL("schema", "s")},
+	{JSON_INTEGER(struct kept_sample, num, 3, 12)},
 	{JSON_INTEGER(struct kept_sample, number, 0, CANONICAL_KEPT_MAX)},
 	{JSON_TEXT(struct kept_sample, note, 1, NULL),
 	 JSON_OPTIONAL(struct kept_sample, has_note)},

@@ -11,7 +11,7 @@ struct kept_item {
 };
 
 struct kept_sample {
-	int64_t number;
+	int64_t num, number; /* one key is the other's beginning */
 	bool has_note, has_part;
 	char note[6];
 	char path[16];

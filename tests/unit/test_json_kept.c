@@ -7,15 +7,16 @@
 
 static const char *const documents[] = {
 	"{\"choice\":\"one\",\"items\":[{\"flag\":true,\"text\":\"\"}],\"names\":[],"
-	"\"number\":0,\"path\":\"/a\",\"schema\":\"s\"}",
+	"\"num\":7,\"number\":0,\"path\":\"/a\",\"schema\":\"s\"}",
 	"{\"choice\":\"other\",\"items\":[{\"flag\":false,\"text\":\"abcdefg\"},"
 	"{\"flag\":true,\"text\":\" ~\"},{\"flag\":true,\"text\":\"x\"}],"
-	"\"names\":[\"a\",\"abc\"],\"note\":\"12345\",\"number\":999999999999999,"
+	"\"names\":[\"a\",\"abc\"],\"note\":\"12345\",\"num\":7,\"number\":"
+	"999999999999999,"
 	"\"part\":{\"flag\":false,\"text\":\"p\"},\"path\":\"/a/bc/d.e/fgh\","
 	"\"schema\":\"s\"}",
 };
 
-/* Documents that differ from the first in more than one byte. */
+/* Documents of which none is whole, canonical and within the table's limits. */
 static const char *const others[] = {
 	"",
 	"{}",
@@ -23,26 +24,102 @@ static const char *const others[] = {
 	"[]",
 	"{\"choice\":\"one\"}",
 	"{\"choice\":\"one\",\"choice\":\"one\",\"items\":[{\"flag\":true,\"text\":\"\"}]"
-	","
-	"\"names\":[],\"number\":0,\"path\":\"/a\",\"schema\":\"s\"}",
+	",\"names\":[],\"num\":7,\"number\":0,\"path\":\"/a\",\"schema\":\"s\"}",
 	"{\"items\":[{\"flag\":true,\"text\":\"\"}],\"choice\":\"one\",\"names\":[],"
-	"\"number\":0,\"path\":\"/a\",\"schema\":\"s\"}",
-	"{\"choice\":\"one\",\"items\":[],\"names\":[],\"number\":0,\"path\":\"/a\","
-	"\"schema\":\"s\"}",
+	"\"num\":7,\"number\":0,\"path\":\"/a\",\"schema\":\"s\"}",
+	"{\"choice\":\"one\",\"items\":[{\"flag\":true,\"text\":\"\"}],\"names\":[],"
+	"\"number\":0,\"num\":7,\"path\":\"/a\",\"schema\":\"s\"}",
+	"{\"choice\":\"one\",\"items\":[],\"names\":[],\"num\":7,\"number\":0,\"path\":"
+	"\"/a\",\"schema\":\"s\"}",
 	"{\"choice\":\"one\",\"items\":[{\"flag\":true,\"text\":\"\"}],\"names\":[\"a\","
-	"\"b\",\"c\"],\"number\":0,\"path\":\"/a\",\"schema\":\"s\"}",
+	"\"b\",\"c\"],\"num\":7,\"number\":0,\"path\":\"/a\",\"schema\":\"s\"}",
+	"{\"choice\":\"one\",\"items\":[{\"flag\":true,\"text\":\"\"},{\"flag\":true,"
+	"\"text\":\"\"},{\"flag\":true,\"text\":\"\"},{\"flag\":true,\"text\":\"\"}],"
+	"\"names\":[],\"num\":7,\"number\":0,\"path\":\"/a\",\"schema\":\"s\"}",
 	"{\"choice\":\"one\",\"items\":[{\"flag\":true,\"text\":\"\"}],\"names\":[],"
-	"\"number\":00,\"path\":\"/a\",\"schema\":\"s\"}",
+	"\"num\":7,\"number\":00,\"path\":\"/a\",\"schema\":\"s\"}",
 	"{\"choice\":\"one\",\"items\":[{\"flag\":true,\"text\":\"\"}],\"names\":[],"
-	"\"number\":1000000000000000,\"path\":\"/a\",\"schema\":\"s\"}",
+	"\"num\":7,\"number\":1000000000000000,\"path\":\"/a\",\"schema\":\"s\"}",
 	"{\"choice\":\"one\",\"items\":[{\"flag\":true,\"text\":\"\"}],\"names\":[],"
-	"\"number\":-1,\"path\":\"/a\",\"schema\":\"s\"}",
+	"\"num\":7,\"number\":-1,\"path\":\"/a\",\"schema\":\"s\"}",
 	"{\"choice\":\"one\",\"items\":[{\"flag\":true,\"text\":\"\"}],\"names\":[],"
-	"\"number\":0,\"path\":\"/\\u0061\",\"schema\":\"s\"}",
+	"\"num\":2,\"number\":0,\"path\":\"/a\",\"schema\":\"s\"}",
 	"{\"choice\":\"one\",\"items\":[{\"flag\":true,\"text\":\"\"}],\"names\":[],"
-	"\"number\":0,\"path\":\"/a\",\"schema\":\"s\",\"z\":1}",
-	"{\"choice\":\"one\",\"items\":[{\"flag\":true,\"text\":\"\"},],\"names\":[],"
+	"\"num\":13,\"number\":0,\"path\":\"/a\",\"schema\":\"s\"}",
+	"{\"choice\":\"one\",\"items\":[{\"flag\":true,\"text\":\"\"}],\"names\":[],"
+	"\"num\":7,\"number\":1.0,\"path\":\"/a\",\"schema\":\"s\"}",
+	"{\"choice\":\"one\",\"items\":[{\"flag\":true,\"text\":\"\"}],\"names\":[],"
+	"\"num\":7,\"number\":1e2,\"path\":\"/a\",\"schema\":\"s\"}",
+	"{\"choice\":\"one\",\"items\":[{\"flag\":true,\"text\":\"\"}],\"names\":[],"
+	"\"num\":7,\"number\":null,\"path\":\"/a\",\"schema\":\"s\"}",
+	"{\"choice\":\"one\",\"items\":[{\"flag\":true,\"text\":\"\"}],\"names\":[],"
+	"\"num\":7,\"number\":0,\"path\":\"/\\u0061\",\"schema\":\"s\"}",
+	"{\"choice\":\"one\",\"items\":[{\"flag\":true,\"text\":\"\"}],\"names\":[],"
+	"\"note\":\"\",\"num\":7,\"number\":0,\"path\":\"/a\",\"schema\":\"s\"}",
+	"{\"choice\":\"one\",\"items\":[{\"flag\":true,\"text\":\"\"}],\"names\":[],"
+	"\"note\":\"123456\",\"num\":7,\"number\":0,\"path\":\"/a\",\"schema\":\"s\"}",
+	"{\"choice\":\"one\",\"items\":[{\"flag\":true,\"text\":\"\"}],\"names\":[\"\"],"
+	"\"num\":7,\"number\":0,\"path\":\"/a\",\"schema\":\"s\"}",
+	"{\"choice\":\"one\",\"items\":[{\"flag\":true,\"text\":\"\"}],\"names\":["
+	"\"abcd\"],\"num\":7,\"number\":0,\"path\":\"/a\",\"schema\":\"s\"}",
+	"{\"choice\":\"one\",\"items\":[{\"flag\":true,\"text\":\"\"}],\"names\":[\"A\"],"
+	"\"num\":7,\"number\":0,\"path\":\"/a\",\"schema\":\"s\"}",
+	"{\"choice\":\"one\",\"items\":[{\"flag\":true,\"text\":\"\"}],\"names\":[],"
+	"\"num\":7,\"number\":0,\"path\":\"/a/\",\"schema\":\"s\"}",
+	"{\"choice\":\"on\",\"items\":[{\"flag\":true,\"text\":\"\"}],\"names\":[],"
+	"\"num\":7,\"number\":0,\"path\":\"/a\",\"schema\":\"s\"}",
+	"{\"choice\":\"oneone\",\"items\":[{\"flag\":true,\"text\":\"\"}],\"names\":[],"
+	"\"num\":7,\"number\":0,\"path\":\"/a\",\"schema\":\"s\"}",
+	"{\"choice\":\"\",\"items\":[{\"flag\":true,\"text\":\"\"}],\"names\":[],\"num\":"
+	"7,\"number\":0,\"path\":\"/a\",\"schema\":\"s\"}",
+	"{\"choice\":1,\"items\":[{\"flag\":true,\"text\":\"\"}],\"names\":[],\"num\":7,"
 	"\"number\":0,\"path\":\"/a\",\"schema\":\"s\"}",
+	"{\"choice\":\"one\",\"items\":[{\"flag\":true,\"text\":\"\"}],\"names\":[],"
+	"\"num\":7,\"number\":0,\"path\":\"/a\",\"schema\":\"s\",\"z\":1}",
+	"{\"Choice\":1,\"choice\":\"one\",\"items\":[{\"flag\":true,\"text\":\"\"}],"
+	"\"names\":[],\"num\":7,\"number\":0,\"path\":\"/a\",\"schema\":\"s\"}",
+	"{\"\":1,\"choice\":\"one\",\"items\":[{\"flag\":true,\"text\":\"\"}],\"names\":["
+	"],\"num\":7,\"number\":0,\"path\":\"/a\",\"schema\":\"s\"}",
+	"{\"choice\":\"one\",\"items\":[{\"flag\":true,\"text\":\"\"}],\"names\":[],"
+	"\"num\":7,\"number\":0,\"part\":{},\"path\":\"/a\",\"schema\":\"s\"}",
+	"{\"choice\":\"one\",\"items\":[{\"flag\":true,\"text\":\"\"}],\"names\":[],"
+	"\"num\":7,\"number\":0,\"part\":[],\"path\":\"/a\",\"schema\":\"s\"}",
+	"{\"choice\":\"one\",\"items\":[{\"flag\":true,\"text\":\"\"}],\"names\":[],"
+	"\"num\":7,\"number\":0,\"part\":{\"flag\":true},\"path\":\"/"
+	"a\",\"schema\":\"s\"}",
+	"{\"choice\":\"one\",\"items\":[{\"flag\":true,\"text\":\"\"}],\"names\":[],"
+	"\"num\":7,\"number\":0,\"part\":{\"flag\":1,\"text\":\"\"},\"path\":\"/"
+	"a\",\"schema\":\"s\"}",
+	"{\"choice\":\"one\",\"items\":{\"flag\":true,\"text\":\"\"},\"names\":[],"
+	"\"num\":7,\"number\":0,\"path\":\"/a\",\"schema\":\"s\"}",
+	"{\"choice\":\"one\",\"items\":[{\"flag\":true,\"text\":\"\"},],\"names\":[],"
+	"\"num\":7,\"number\":0,\"path\":\"/a\",\"schema\":\"s\"}",
+	"{\"choice\":\"one\",\"items\":[,{\"flag\":true,\"text\":\"\"}],\"names\":[],"
+	"\"num\":7,\"number\":0,\"path\":\"/a\",\"schema\":\"s\"}",
+	"{\"choice\":\"one\",\"items\":[{\"flag\":true,\"text\":\"\"}{\"flag\":true,"
+	"\"text\":\"\"}],\"names\":[],\"num\":7,\"number\":0,\"path\":\"/"
+	"a\",\"schema\":\"s\"}",
+	"{\"choice\":\"one\",\"items\":[{\"flag\":true,\"text\":\"\"}],\"names\":[],"
+	"\"num\":7,\"number\":0,\"path\":\"/a\",\"schema\":\"ss\"}",
+	"{\"choice\":\"one\",\"items\":[{\"flag\":true,\"text\":\"\"}],\"names\":[],"
+	"\"num\":7,\"number\":0,\"path\":\"/a\",\"schema\":1}",
+	"{\"choice\":\"one\",\"items\":[{\"flag\":true,\"text\":\"\"}],\"names\":[],"
+	"\"number\":0,\"path\":\"/a\",\"schema\":\"s\"}",
+	"{\"choice\":\"one\",\"names\":[],\"num\":7,\"number\":0,\"path\":\"/"
+	"a\",\"schema\":\"s\"}",
+	"{\"choice\":\"one\",\"items\":[{\"flag\":true,\"text\":\"\"}],\"names\":[],"
+	"\"num\":7,\"number\":0,\"path\":\"/a\",\"schema\":\"s\"} ",
+	" {\"choice\":\"one\",\"items\":[{\"flag\":true,\"text\":\"\"}],\"names\":[],"
+	"\"num\":7,\"number\":0,\"path\":\"/a\",\"schema\":\"s\"}",
+	"{\"choice\":\"one\",\"items\":[{\"flag\":true,\"text\":\"\"}],\"names\":[],"
+	"\"num\":7,\"number\":0,\"path\":\"/"
+	"a\",\"schema\":\"s\"}{\"choice\":\"one\",\"items\":[{\"flag\":true,\"text\":"
+	"\"\"}],\"names\":[],\"num\":7,\"number\":0,\"path\":\"/a\",\"schema\":\"s\"}",
+	"{\"choice\":\"one\",\"items\":[{\"flag\":true,\"text\":\"\"}],\"names\":[],"
+	"\"num\":7,\"number\":0,\"path\":\"/a\",\"schema\":\"s\",}",
+	"{\"choice\":\"one\", "
+	"\"items\":[{\"flag\":true,\"text\":\"\"}],\"names\":[],\"num\":7,\"number\":0,"
+	"\"path\":\"/a\",\"schema\":\"s\"}",
 };
 
 /* Whether both accept `data`, or neither. */
