@@ -72,6 +72,7 @@ test_verdict_sources := tests/unit/test_verdict.c
 test_verdict_archives := policy common
 test_verdict_libraries := jansson nettle
 tests += unit:tests/formats/test_formats.py
+tests += unit:tests/formats/test_release.py
 
 # One fuzz target a format.
 fuzz_formats := catalog collection preflight record release targets

@@ -171,6 +171,64 @@ class Formats(unittest.TestCase):
         server.stdout.close()
         server.wait()
 
+    def test_what_is_said(self):
+        """A refusal names the document, the place and what was expected."""
+        names = "connected handshake_completed proxy_refused container_address"
+        cases = (
+            ("collection", ("store",), "/a/../b", "store: not a clean absolute path"),
+            ("collection", ("site",), "site.json", "site: not a clean absolute path"),
+            ("collection", ("boot_id",), "x", "boot_id: not a boot id in the kernel's "
+                                              "dashed form"),
+            ("collection", ("profile",), ABSENT, "profile: missing"),
+            ("collection", ("mode",), 1, "mode: unknown key"),
+            ("collection", ("release_sha256",), "A" * 64,
+             "release_sha256: not 64 lower-case hexadecimal digits"),
+            ("targets", ("public", "address"), "10.0.0.1",
+             "public.address: not a canonical IPv4 address that is not private, loopback or "
+             "special"),
+            ("targets", ("public", "address"), "127.0.0.1", "public.address: not a canonical"),
+            ("targets", ("public", "address"), "01.1.1.1", "public.address: not a canonical"),
+            ("targets", ("ipv6", "address"), "fe80::1",
+             "ipv6.address: not a canonical IPv6 address in 2000::/3"),
+            ("targets", ("ipv6", "address"), "2606:4700:0::1", "ipv6.address: not a canonical"),
+            ("targets", ("dns_name",), "localhost",
+             "dns_name: not a lower-case name of two labels or more"),
+            ("targets", ("proxy_authority",), "example.com",
+             'proxy_authority: not "name:port" with a lower-case name of two labels or more'),
+            ("targets", ("proxy_authority",), "example.com:65536", "proxy_authority: not "),
+            ("targets", ("timeouts", "dns_ms"), 120001, "timeouts.dns_ms: not from 1 to 120000"),
+            ("targets", ("sibling_port",), 80, "sibling_port: not from 1024 to 65535"),
+            ("release", ("programs", "net-probe"), ABSENT, "programs.net-probe: missing"),
+            ("release", ("programs", "net-x"), "", "programs.net-x: unknown key"),
+            ("release", ("source_revision",), "main",
+             "source_revision: not a git commit's full name"),
+            ("release", ("candidate_image", "id"), "a" * 64,
+             'candidate_image.id: not "sha256:" and 64 lower-case hexadecimal digits'),
+            ("preflight", ("containers",), 1, "containers: not from 0 to 0"),
+            ("preflight", ("daemon_sha256",), "0" * 64,
+             "daemon_sha256: not the digest of daemon, which is "),
+            ("preflight", ("host", "kernel"), "6.1\u00e9", "host.kernel: not ASCII text"),
+            ("record", ("kind",), "Network",
+             "kind: none of: network_enforcement resource preexec cleanup"),
+            ("record", ("phases", 0, "probes", 0, "expect"), "allowed",
+             "phases[0].probes[0].expect: none of: " + names),
+            ("record", ("phases", 1, "probes", 0, "matched"), 1,
+             "phases[1].probes[0].matched: neither true nor false"),
+            ("record", ("phases", 0, "probes", 0, "evidence", "elapsed_us"), -1,
+             "phases[0].probes[0].evidence.elapsed_us: not an integer from 0 below 10^15"),
+            ("record", ("residue", "boot_id"), None, "residue.boot_id: null or a float"),
+            ("record", ("started_at_unix",), 10 ** 15,
+             "started_at_unix: not an integer from 0 below 10^15"),
+            ("catalog", ("probes", 0, "bases"), [], "probes[0].bases: not 1 to 8 items"),
+            ("catalog", ("probes", 2, "id"), "Worker.dns",
+             "probes[2].id: not a probe's name of lower-case letters, digits, '_' and '.'"))
+        for name, path, value, said in cases:
+            document = changed(samples.ALL[name](), path, value)
+            again, refusal = read(name, samples.canonical(document))
+            self.assertIsNone(again, said)
+            self.assertTrue(refusal.startswith(f"format_tool: refused: {name}: {said}"),
+                            f"{refusal} instead of {said}")
+
     def test_a_preflight_of_another_version_is_unknown(self):
         old = samples.preflight()
         old["schema"] = "netproof.preflight.v3"
