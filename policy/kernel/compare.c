@@ -341,6 +341,24 @@ static int check_listings(struct sides *sides, struct diag *diag)
 	return 0;
 }
 
+/* The digest of the live side's entries: of what was compared of them. */
+static int digest_entries(const struct sides *sides, char ret_sha256[DIGEST_TEXT_SIZE],
+			  struct diag *diag)
+{
+	const struct bytes *entries = &sides->pair.live.entries;
+	OWN(own_json) json_t *all = NULL;
+	int error = 0;
+
+	if (!entries->size)
+		return 0;
+	if (!sides->request->is_without_inert) {
+		digest_bytes(entries->data, entries->size, ret_sha256);
+		return 0;
+	}
+	error = parse_entries(entries, &all, diag);
+	return error ? error : semantic_digest(all, ret_sha256, diag);
+}
+
 static int finish(struct sides *sides, struct comparison *ret_comparison,
 		  struct diag *diag)
 {
@@ -349,15 +367,14 @@ static int finish(struct sides *sides, struct comparison *ret_comparison,
 		.difference_count = sides->differences,
 		.generation = sides->pair.generation,
 	};
-	int error = buffer_take(&sides->report, &comparison.report, diag);
+	int error = digest_entries(sides, comparison.ruleset_sha256, diag);
 
+	if (!error)
+		error = buffer_take(&sides->report, &comparison.report, diag);
 	if (error)
 		return error;
 	if (sides->live.is_present)
 		kform_digest(&sides->live, comparison.kernel_sha256);
-	if (sides->pair.live.entries.size)
-		digest_bytes(sides->pair.live.entries.data, sides->pair.live.entries.size,
-			     comparison.ruleset_sha256);
 	*ret_comparison = comparison;
 	return 0;
 }

@@ -51,8 +51,9 @@ struct comparison {
 	size_t difference_count;
 	struct bytes report; /* for people, a paragraph for each; "" if equal */
 	/* Of the live side; "" where the table is not there or was not listed. */
-	char kernel_sha256[DIGEST_TEXT_SIZE];  /* of the kernel form */
-	char ruleset_sha256[DIGEST_TEXT_SIZE]; /* of the normalized entries */
+	char kernel_sha256[DIGEST_TEXT_SIZE]; /* of the kernel form */
+	/* Of the normalized entries; without what is inert, the semantic digest. */
+	char ruleset_sha256[DIGEST_TEXT_SIZE];
 	uint32_t generation;
 };
 
