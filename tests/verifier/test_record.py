@@ -16,6 +16,7 @@ import xml.etree.ElementTree
 
 sys.path.insert(0, os.path.dirname(__file__))
 import evidence  # noqa: E402
+import real  # noqa: E402
 
 CODES = os.path.join(os.path.dirname(__file__), "codes")
 
@@ -87,6 +88,18 @@ class RecordTest(unittest.TestCase):
                 self.assertEqual(review["judgement"], "verified")
                 self.assertEqual(review["checks_passed"], review["checks_built_in"])
                 self.assertIs(review["approval_generated"], False)
+
+    def test_records_of_real_hosts(self):
+        """A router in the engine's namespace: all is well. One on the host: behind
+        slirp4netns its listener sees the host's address, and the record says so."""
+        wanted = {"host": (3, {"probe-unmatched"}), "rootless-netns": (0, set()),
+                  "rootless-netns-32": (0, set())}
+        self.assertEqual(real.names(), sorted(wanted))
+        for name in wanted:
+            with self.subTest(name), evidence.Folder() as folder:
+                names = real.write(folder, real.read(name))
+                status, _, codes = evidence.review(folder, names["record"], names["post"])
+                self.assertEqual((status, codes), wanted[name])
 
     def test_every_code_has_its_case(self):
         self.assertEqual(set(os.listdir(CODES)), catalogue())
