@@ -184,6 +184,9 @@ static int write_unnamed(const struct store *store, const char *name, const char
 	if (fd < 0)
 		return diag_fail(diag, errno, name,
 				 "no unnamed file (O_TMPFILE) can be made in the store");
+	/* Whatever the umask and the folder's default ACL made of it. */
+	if (fchmod(fd, OBJECT_MODE) != 0)
+		return diag_fail(diag, errno, name, "cannot be given its mode");
 	error = write_all(fd, data, size);
 	if (error)
 		return diag_fail(diag, -error, name, "cannot be written");

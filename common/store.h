@@ -19,7 +19,7 @@
  * mode 0400, its owner the folder's. store_put() returns 0 only when the object,
  * under its name, survives a power cut from then on:
  *
- *	unnamed file (O_TMPFILE) -> write -> fsync -> read back and compare ->
+ *	unnamed file (O_TMPFILE, 0400) -> write -> fsync -> read back and compare ->
  *	linkat() under the name -> fsync the folder -> open by name, compare inode
  *	and bytes
  *

@@ -28,6 +28,11 @@ net-verify_sources := verifier/main.c
 net-verify_archives := verifier policy common
 net-verify_libraries := jansson nettle libseccomp
 
+unit_tests += test_store
+test_store_sources := tests/unit/test_store.c
+test_store_archives := common
+test_store_libraries := jansson nettle
+
 # The store's put alone, and without one of its two syncs.
 test_programs += store_put store_put_no_file_sync store_put_no_folder_sync
 store_put_sources := tests/store/put.c
