@@ -49,8 +49,9 @@ warnings := -Wall -Wextra -Wshadow -Wconversion -Wvla -Wformat=2 \
 	-Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wundef \
 	$(if $(WERROR),-Werror)
 
-# Nothing of where or when it was built may reach a binary.
-reproducible := -ffile-prefix-map=$(CURDIR)/= -Wdate-time
+# Nothing of where or when it was built may reach a binary: without a slash, so that the
+# folder itself, which debug information names, is mapped, too.
+reproducible := -ffile-prefix-map=$(CURDIR)=. -Wdate-time
 sanitizers := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all \
 	-fno-omit-frame-pointer)
 
