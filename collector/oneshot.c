@@ -381,8 +381,6 @@ int oneshot_run(struct oneshot *oneshot, struct probe *const *list, size_t count
 		return error;
 	/* It ends with the phase's stop: this is the phase's end for it. */
 	strcpy(oneshot->entry.end_sha256, oneshot->entry.after_sha256);
-	if (phase->agent_count == RECORD_AGENTS_MAX)
-		return diag_fail(diag, ENOSPC, "record", "too many agents");
-	phase->agents[phase->agent_count++] = oneshot->entry;
-	return open_gate(oneshot, diag);
+	error = positions_add(phase, &oneshot->entry, diag);
+	return error ? error : open_gate(oneshot, diag);
 }

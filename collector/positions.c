@@ -708,6 +708,20 @@ static int measure_again(struct session *session, struct agent *agent, struct di
 	return 0;
 }
 
+int positions_add(struct record_phase *phase, const struct record_agent *entry,
+		  struct diag *diag)
+{
+	size_t i = phase->agent_count;
+
+	if (i == RECORD_AGENTS_MAX)
+		return diag_fail(diag, ENOSPC, "record", "too many agents");
+	for (; i && phase->agents[i - 1].position > entry->position; i--)
+		phase->agents[i] = phase->agents[i - 1];
+	phase->agents[i] = *entry;
+	phase->agent_count++;
+	return 0;
+}
+
 int positions_finish_phase(struct session *session, struct record_phase *phase,
 			   struct diag *diag)
 {
@@ -718,11 +732,10 @@ int positions_finish_phase(struct session *session, struct record_phase *phase,
 		if (!agent->is_there)
 			continue;
 		error = measure_again(session, agent, diag);
+		if (!error)
+			error = positions_add(phase, &agent->entry, diag);
 		if (error)
 			return error;
-		if (phase->agent_count == RECORD_AGENTS_MAX)
-			return diag_fail(diag, ENOSPC, "record", "too many agents");
-		phase->agents[phase->agent_count++] = agent->entry;
 	}
 	return 0;
 }

@@ -28,8 +28,12 @@ int positions_start_containers(struct session *session, struct diag *diag);
 /* Ends the session with the worker's agent, which is about to be stopped. */
 void positions_forget_worker(struct session *session);
 
-/* Measures every agent that is there again, refuses any change, and appends
- * them all to the phase. */
+/* Adds an agent to the phase's list, which is in the positions' order. */
+int positions_add(struct record_phase *phase, const struct record_agent *entry,
+		  struct diag *diag);
+
+/* Measures every agent that is there again, refuses any change, and adds them
+ * all to the phase. */
 int positions_finish_phase(struct session *session, struct record_phase *phase,
 			   struct diag *diag);
 
