@@ -2,11 +2,14 @@
 // What can be wrong with a record: the catalogue of codes, and a list of findings.
 #include "verifier/finding.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "common/own.h"
 
 #define REFUSED FINDING_REFUSED
 #define AGAIN "collect again on the host"
@@ -92,7 +95,11 @@ const struct finding_kind finding_kinds[FINDING_CODE_COUNT] = {
 			      "the table is not what it was before the collection",
 			      AGAIN},
 	[FINDING_WORKER_UNIT] = {"worker-unit", REFUSED,
-				 "another worker unit than the preflight's", AGAIN},
+				 "a unit with another name or other properties", AGAIN},
+	[FINDING_UNIT_STATE] = {"unit-state", REFUSED,
+				"a unit in another state than while nothing runs",
+				"stop the worker, see that guard, proxy and engine run, "
+				"and collect again"},
 	[FINDING_PROXY_UNIT] = {"proxy-unit", REFUSED,
 				"another refusing proxy unit than the site's", PIN},
 	[FINDING_PROXY_PROGRAM] = {"proxy-program", REFUSED,
@@ -135,6 +142,10 @@ const struct finding_kind finding_kinds[FINDING_CODE_COUNT] = {
 	[FINDING_AGENT_MISSING] = {"agent-missing", REFUSED,
 				   "a position without exactly one measured agent",
 				   FORGED},
+	[FINDING_AGENT_ORDER] = {"agent-order", REFUSED,
+				 "agents in another order than the positions'", FORGED},
+	[FINDING_AGENT_REPLACED] = {"agent-replaced", REFUSED,
+				    "another agent than in the first phase", FORGED},
 	[FINDING_AGENT_PROGRAM] = {"agent-program", REFUSED,
 				   "another program than the position's", FORGED},
 	[FINDING_AGENT_DIGEST] = {"agent-digest", REFUSED,
@@ -212,24 +223,61 @@ void findings_add(struct findings *findings, enum finding_code code, const char 
 	snprintf(item->found, sizeof(item->found), "%s", found);
 }
 
+/* A check makes a spot for each thing it looks at and needs the text of hardly any:
+ * here the arguments are kept, no more. */
 struct spot spot_at(const char *document, const char *format, ...)
 {
-	struct spot spot = {.document = document};
+	struct spot spot = {.document = document, .format = format};
+	size_t number = 0;
 	va_list arguments;
 
 	va_start(arguments, format);
-	vsnprintf(spot.pointer, sizeof(spot.pointer), format, arguments);
+	for (const char *at = strchr(format, '%'); at; at = strchr(at + 1, '%')) {
+		if (at[1] == 's') {
+			spot.text = va_arg(arguments, const char *);
+		} else {
+			assert(at[1] == 'z' && number < ARRAY_SIZE(spot.numbers));
+			spot.numbers[number++] = va_arg(arguments, size_t);
+		}
+	}
 	va_end(arguments);
 	return spot;
+}
+
+static void write_pointer(const struct spot *spot, char ret_pointer[FINDING_POINTER_SIZE])
+{
+	size_t number = 0, used = 0;
+
+	ret_pointer[0] = '\0';
+	for (const char *at = spot->format; *at && used < FINDING_POINTER_SIZE - 1;) {
+		char *to = ret_pointer + used;
+		size_t room = FINDING_POINTER_SIZE - used;
+		size_t plain = strcspn(at, "%");
+
+		if (plain) {
+			snprintf(to, room, "%.*s", (int)plain, at);
+			at += plain;
+		} else if (at[1] == 's') {
+			snprintf(to, room, "%s", spot->text);
+			at += sizeof("%s") - 1;
+		} else {
+			snprintf(to, room, "%zu", spot->numbers[number++]);
+			at += sizeof("%zu") - 1;
+		}
+		used += strlen(to);
+	}
 }
 
 bool findings_true(struct findings *findings, enum finding_code code, struct spot spot,
 		   bool is_right, const char *expected, const char *found)
 {
-	if (!is_right)
-		findings_add(findings, code, spot.document, spot.pointer, expected,
-			     found);
-	return is_right;
+	char pointer[FINDING_POINTER_SIZE];
+
+	if (is_right)
+		return true;
+	write_pointer(&spot, pointer);
+	findings_add(findings, code, spot.document, pointer, expected, found);
+	return false;
 }
 
 bool findings_text(struct findings *findings, enum finding_code code, struct spot spot,
@@ -259,6 +307,5 @@ bool findings_range(struct findings *findings, enum finding_code code, struct sp
 	else
 		snprintf(wanted, sizeof(wanted), "%" PRId64 " to %" PRId64, from, to);
 	snprintf(got, sizeof(got), "%" PRId64, found);
-	findings_add(findings, code, spot.document, spot.pointer, wanted, got);
-	return false;
+	return findings_true(findings, code, spot, false, wanted, got);
 }

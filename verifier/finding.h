@@ -48,6 +48,7 @@ enum finding_code {
 	FINDING_FOREIGN,
 	FINDING_SEMANTIC,
 	FINDING_WORKER_UNIT,
+	FINDING_UNIT_STATE,
 	FINDING_PROXY_UNIT,
 	FINDING_PROXY_PROGRAM,
 	FINDING_DAEMON,
@@ -65,6 +66,8 @@ enum finding_code {
 	FINDING_COMPARISON_TIME,
 	FINDING_TIMED_ELEMENTS,
 	FINDING_AGENT_MISSING,
+	FINDING_AGENT_ORDER,
+	FINDING_AGENT_REPLACED,
 	FINDING_AGENT_PROGRAM,
 	FINDING_AGENT_DIGEST,
 	FINDING_AGENT_CONFINEMENT,
@@ -131,10 +134,13 @@ void findings_release(struct findings *findings);
 void findings_add(struct findings *findings, enum finding_code code, const char *document,
 		  const char *pointer, const char *expected, const char *found);
 
-/* Where a check looks: a document and a pointer in it. */
+/* Where a check looks: a document and a pointer in it, which is written out only
+ * for a finding. Its format knows %zu (at most two) and %s (at most one); the text
+ * must live as long as the spot. */
 struct spot {
-	const char *document;
-	char pointer[FINDING_POINTER_SIZE];
+	const char *document, *format;
+	size_t numbers[2];
+	const char *text;
 };
 
 struct spot spot_at(const char *document, const char *format, ...)

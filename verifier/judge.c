@@ -81,6 +81,33 @@ static void run_checks(const struct verify_case *case_, struct verdict *verdict)
 	}
 }
 
+/* Runs the checks unless something was refused before: they compare what was read,
+ * and with a part missing the record is refused for that part. */
+static int conclude(const struct verify_case *case_, struct verdict *verdict,
+		    struct diag *diag)
+{
+	if (!verdict->findings.count)
+		run_checks(case_, verdict);
+	if (verdict->findings.is_short)
+		return diag_no_memory(diag);
+	verdict->judgement = judge_findings(verdict);
+	return 0;
+}
+
+int judge_case(const struct verify_case *case_, struct verdict *ret_verdict,
+	       struct diag *diag)
+{
+	OWN(verdict_release)
+	struct verdict verdict = {.checks_built_in = ARRAY_SIZE(checks)};
+	int error = conclude(case_, &verdict, diag);
+
+	if (error)
+		return error;
+	*ret_verdict = verdict;
+	verdict = (struct verdict){0};
+	return 0;
+}
+
 int judge_record(const char *record_sha256, const struct store *store,
 		 const struct case_files *files, struct verify_case *case_,
 		 struct verdict *ret_verdict, struct diag *diag)
@@ -89,6 +116,8 @@ int judge_record(const char *record_sha256, const struct store *store,
 	struct verdict verdict = {.checks_built_in = ARRAY_SIZE(checks)};
 	int error;
 
+	if (files->findings.is_short)
+		return diag_no_memory(diag);
 	for (size_t i = 0; i < files->findings.count; i++) {
 		const struct finding *finding = &files->findings.items[i];
 
@@ -97,15 +126,10 @@ int judge_record(const char *record_sha256, const struct store *store,
 	}
 	error = case_read_record(record_sha256, store, files, case_, &verdict.findings,
 				 diag);
+	if (!error)
+		error = conclude(case_, &verdict, diag);
 	if (error)
 		return error;
-	/* Checks compare what was read: with a part missing there is nothing to
-	 * compare, and the record is refused for that part. */
-	if (!verdict.findings.count && !files->findings.is_short)
-		run_checks(case_, &verdict);
-	if (verdict.findings.is_short || files->findings.is_short)
-		return diag_no_memory(diag);
-	verdict.judgement = judge_findings(&verdict);
 	*ret_verdict = verdict;
 	verdict = (struct verdict){0};
 	return 0;

@@ -41,9 +41,16 @@ int judge_record(const char *record_sha256, const struct store *store,
 		 const struct case_files *files, struct verify_case *case_,
 		 struct verdict *ret_verdict, struct diag *diag);
 
+/* Judges a case that has been read whole; what judge_record() does after reading. */
+int judge_case(const struct verify_case *case_, struct verdict *ret_verdict,
+	       struct diag *diag);
+
 void verdict_release(struct verdict *verdict);
 
 /* --- the checks, for judge.c ------------------------------------------------------- */
+
+/* SPEC 7.3: the phase of the expiry waits as long after it. */
+#define EXPIRY_GRACE 3
 
 typedef void judge_check(const struct verify_case *case_, struct findings *findings);
 

@@ -9,27 +9,6 @@
 
 #define RECORD(...) spot_at("record", __VA_ARGS__)
 
-/* Positions whose agent the probes of a phase need: those that act in it, and
- * the control where a probe rests on it. Bits 1 << enum position. */
-static unsigned int needed_positions(const struct record_phase *phase)
-{
-	unsigned int needed = 0;
-
-	for (size_t i = 0; i < phase->probe_count; i++) {
-		const struct record_probe *probe = &phase->probes[i];
-		const struct catalog_probe *entry =
-			catalog_find(catalog_builtin(), probe->id);
-
-		if (entry)
-			needed |= 1U << entry->position;
-		if (entry && entry->target == CATALOG_TARGET_SIBLING)
-			needed |= 1U << POSITION_SIBLING;
-		if (probe->evidence.has_control)
-			needed |= 1U << POSITION_CONTROL;
-	}
-	return needed;
-}
-
 /* After a stop and after a failed start no session with the worker can be held. */
 static enum agent_program expected_program(enum phase_name phase, int position)
 {
@@ -39,25 +18,28 @@ static enum agent_program expected_program(enum phase_name phase, int position)
 	return AGENT_PROGRAM_NET_AGENT;
 }
 
-static void check_presence(const struct record_phase *phase, size_t i,
+/* Exactly one agent of each position, in the positions' order. Returns whether. */
+static bool check_presence(const struct record_phase *phase, size_t i,
 			   struct findings *findings)
 {
-	unsigned int needed = needed_positions(phase);
+	bool is_whole = true;
 
 	for (int position = 0; position < POSITION_COUNT; position++) {
 		int64_t count = 0;
 
 		for (size_t k = 0; k < phase->agent_count; k++)
 			count += phase->agents[k].position == position;
-		if (count == 0 && !(needed & (1U << position)))
-			continue;
-		if (count != 1)
-			findings_add(findings, FINDING_AGENT_MISSING, "record",
-				     RECORD("/phases/%zu/agents", i).pointer,
-				     "one agent for each position",
-				     count ? "two of one position"
-					   : position_names[position]);
+		is_whole &= findings_true(findings, FINDING_AGENT_MISSING,
+					  RECORD("/phases/%zu/agents", i), count == 1,
+					  position_names[position],
+					  count ? "more than one" : "none");
 	}
+	for (size_t k = 0; is_whole && k < phase->agent_count; k++)
+		is_whole = findings_text(findings, FINDING_AGENT_ORDER,
+					 RECORD("/phases/%zu/agents/%zu/position", i, k),
+					 position_names[k],
+					 position_names[phase->agents[k].position]);
+	return is_whole;
 }
 
 static void check_measure(const struct record_agent *agent, const char *runner, size_t i,
@@ -90,7 +72,8 @@ void judge_agents(const struct verify_case *case_, struct findings *findings)
 	for (size_t i = 0; i < record->phase_count; i++) {
 		const struct record_phase *phase = &record->phases[i];
 
-		check_presence(phase, i, findings);
+		if (!check_presence(phase, i, findings))
+			continue;
 		for (size_t k = 0; k < phase->agent_count; k++) {
 			const struct record_agent *agent = &phase->agents[k];
 			enum agent_program expected = expected_program(
@@ -143,6 +126,58 @@ static int64_t expected_uid(const struct verify_case *case_, int position)
 	}
 }
 
+/* Groups are known by what they have in common alone: a record does not say which
+ * subordinate ones the user has. `agents` are one of each position. */
+static void check_groups(const struct record_agent *agents, size_t i,
+			 struct findings *findings)
+{
+	int64_t daemon = agents[POSITION_DAEMON].gid;
+
+	for (size_t k = 0; k < POSITION_COUNT; k++) {
+		struct spot spot = RECORD("/phases/%zu/agents/%zu/gid", i, k);
+		int64_t gid = agents[k].gid;
+
+		switch (k) {
+		case POSITION_CONTROL:
+			findings_number(findings, FINDING_AGENT_IDS, spot, 0, gid);
+			break;
+		case POSITION_WORKER:
+			/* Its unit's, which nothing else of the user has. */
+			findings_true(findings, FINDING_AGENT_IDS, spot,
+				      gid != 0 && gid != daemon,
+				      "a group of the worker's own", "another's");
+			break;
+		case POSITION_DAEMON_SUBORDINATE:
+			findings_number(findings, FINDING_AGENT_IDS, spot, daemon, gid);
+			break;
+		case POSITION_SIBLING:
+			findings_number(findings, FINDING_AGENT_IDS, spot,
+					agents[POSITION_CANDIDATE].gid, gid);
+			break;
+		default:
+			findings_range(findings, FINDING_AGENT_IDS, spot, 1, INT64_MAX,
+				       gid);
+			break;
+		}
+	}
+}
+
+static void check_ids(const struct verify_case *case_, const struct record_agent *agents,
+		      size_t i, struct findings *findings)
+{
+	for (size_t k = 0; k < POSITION_COUNT; k++) {
+		findings_number(findings, FINDING_AGENT_IDS,
+				RECORD("/phases/%zu/agents/%zu/uid", i, k),
+				expected_uid(case_, (int)k), agents[k].uid);
+		for (size_t other = 0; other < k; other++)
+			findings_true(findings, FINDING_AGENT_IDS,
+				      RECORD("/phases/%zu/agents/%zu/pid", i, k),
+				      agents[k].pid != agents[other].pid,
+				      "a process of its own", position_names[other]);
+	}
+	check_groups(agents, i, findings);
+}
+
 /* Whether `path` is `cgroup` or below it. */
 static bool is_below(const char *path, const char *cgroup)
 {
@@ -153,19 +188,68 @@ static bool is_below(const char *path, const char *cgroup)
 }
 
 static bool is_right_cgroup(const struct verify_case *case_,
-			    const struct record_agent *agent, const char *daemon)
+			    const struct record_agent *agents, int position,
+			    const char *daemon)
 {
 	const char *worker = case_->record.network_binding.worker_cgroup;
+	const char *own = agents[position].cgroup;
 
-	switch (agent->position) {
+	switch (position) {
 	case POSITION_WORKER:
-		return strcmp(agent->cgroup, worker) == 0;
+		return strcmp(own, worker) == 0;
 	case POSITION_CONTROL:
-		return !is_below(agent->cgroup, worker) &&
-		       !is_below(agent->cgroup, daemon);
+		return !is_below(own, worker) && !is_below(own, daemon);
+	case POSITION_DAEMON_SUBORDINATE:
+		return strcmp(own, agents[POSITION_DAEMON].cgroup) == 0;
 	default:
-		return is_below(agent->cgroup, daemon);
+		break;
 	}
+	/* The daemon's and each container's are their own. */
+	for (int other = POSITION_DAEMON; other < position; other++)
+		if (other != POSITION_DAEMON_SUBORDINATE &&
+		    strcmp(own, agents[other].cgroup) == 0)
+			return false;
+	return is_below(own, daemon);
+}
+
+static void check_cgroups(const struct verify_case *case_,
+			  const struct record_agent *agents, const char *daemon, size_t i,
+			  struct findings *findings)
+{
+	for (size_t k = 0; k < POSITION_COUNT; k++)
+		findings_true(findings, FINDING_AGENT_CGROUP,
+			      RECORD("/phases/%zu/agents/%zu/cgroup", i, k),
+			      is_right_cgroup(case_, agents, (int)k, daemon),
+			      "the position's", agents[k].cgroup);
+}
+
+/* All but the worker's live through the whole collection, and its unit's group stays
+ * the same. */
+static void check_same(const struct record_agent *first,
+		       const struct record_agent *agents, size_t i,
+		       struct findings *findings)
+{
+	for (size_t k = 0; k < POSITION_COUNT; k++) {
+		findings_number(findings, FINDING_AGENT_REPLACED,
+				RECORD("/phases/%zu/agents/%zu/gid", i, k), first[k].gid,
+				agents[k].gid);
+		if (k == POSITION_WORKER)
+			continue;
+		findings_number(findings, FINDING_AGENT_REPLACED,
+				RECORD("/phases/%zu/agents/%zu/pid", i, k), first[k].pid,
+				agents[k].pid);
+		findings_text(findings, FINDING_AGENT_REPLACED,
+			      RECORD("/phases/%zu/agents/%zu/cgroup", i, k),
+			      first[k].cgroup, agents[k].cgroup);
+	}
+}
+
+static bool is_whole(const struct record_phase *phase)
+{
+	for (size_t k = 0; k < phase->agent_count; k++)
+		if (phase->agents[k].position != (int)k)
+			return false;
+	return phase->agent_count == POSITION_COUNT;
 }
 
 void judge_agent_ids(const struct verify_case *case_, struct findings *findings)
@@ -177,16 +261,10 @@ void judge_agent_ids(const struct verify_case *case_, struct findings *findings)
 	for (size_t i = 0; i < record->phase_count; i++) {
 		const struct record_phase *phase = &record->phases[i];
 
-		for (size_t k = 0; k < phase->agent_count; k++) {
-			const struct record_agent *agent = &phase->agents[k];
-
-			findings_number(findings, FINDING_AGENT_IDS,
-					RECORD("/phases/%zu/agents/%zu/uid", i, k),
-					expected_uid(case_, agent->position), agent->uid);
-			findings_true(findings, FINDING_AGENT_CGROUP,
-				      RECORD("/phases/%zu/agents/%zu/cgroup", i, k),
-				      is_right_cgroup(case_, agent, daemon),
-				      "the position's", agent->cgroup);
-		}
+		if (!is_whole(phase))
+			return; /* judge_agents() has said so */
+		check_ids(case_, phase->agents, i, findings);
+		check_cgroups(case_, phase->agents, daemon, i, findings);
+		check_same(record->phases[0].agents, phase->agents, i, findings);
 	}
 }

@@ -2,6 +2,7 @@
 // Checks of what the record is bound to: documents, host, policy, units.
 #include "verifier/judge.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -266,6 +267,10 @@ void judge_guard(const struct verify_case *case_, struct findings *findings)
 		      guard, record->residue.guard_kernel_sha256);
 	findings_text(findings, FINDING_GUARD, spot_at("post", "/guard_kernel_sha256"),
 		      guard, case_->files->post.guard_kernel_sha256);
+	/* The guard's listing is compared without what is inert: the semantic one. */
+	findings_text(
+		findings, FINDING_GUARD, RECORD("/network_binding/deny_ruleset_sha256"),
+		case_->pre.nft_ruleset_semantic_sha256, binding->deny_ruleset_sha256);
 	findings_text(
 		findings, FINDING_GUARD, RECORD("/preconditions/guard_ruleset_sha256"),
 		binding->deny_ruleset_sha256, record->preconditions.guard_ruleset_sha256);
@@ -289,43 +294,66 @@ void judge_foreign(const struct verify_case *case_, struct findings *findings)
 		      foreign, case_->files->post.nft_foreign_sha256);
 }
 
-static void check_unit(struct findings *findings, const char *document, const char *key,
-		       const char *name, const char *sha256,
-		       const struct unit_state *unit)
+/* The states of a host on which no collection runs: systemd's words for a unit that
+ * has stopped, one that stays active without a process, and running services. */
+static const struct unit_row {
+	const char *key;
+	size_t at;   /* in struct preflight_units */
+	size_t name; /* in struct site */
+	const char *active, *sub;
+} unit_rows[] = {
+	{"worker", offsetof(struct preflight_units, worker),
+	 offsetof(struct site, worker_unit), "inactive", "dead"},
+	{"guard", offsetof(struct preflight_units, guard),
+	 offsetof(struct site, guard_unit), "active", "exited"},
+	{"proxy", offsetof(struct preflight_units, proxy),
+	 offsetof(struct site, proxy_unit), "active", "running"},
+	{"engine", offsetof(struct preflight_units, engine),
+	 offsetof(struct site, engine_unit), "active", "running"},
+};
+
+static const struct unit_state *unit_of(const struct preflight *preflight,
+					const struct unit_row *row)
+{
+	const void *unit = (const char *)&preflight->units + row->at;
+
+	return unit;
+}
+
+static void check_unit(struct findings *findings, const char *document,
+		       const struct unit_row *row, const struct site *site,
+		       const char *sha256, const struct unit_state *unit)
 {
 	findings_text(findings, FINDING_WORKER_UNIT,
-		      spot_at(document, "/units/%s/name", key), name, unit->name);
+		      spot_at(document, "/units/%s/name", row->key),
+		      (const char *)site + row->name, unit->name);
 	findings_text(findings, FINDING_WORKER_UNIT,
-		      spot_at(document, "/units/%s/unit_sha256", key), sha256,
+		      spot_at(document, "/units/%s/unit_sha256", row->key), sha256,
 		      unit->unit_sha256);
+	findings_text(findings, FINDING_UNIT_STATE,
+		      spot_at(document, "/units/%s/active_state", row->key), row->active,
+		      unit->active_state);
+	findings_text(findings, FINDING_UNIT_STATE,
+		      spot_at(document, "/units/%s/sub_state", row->key), row->sub,
+		      unit->sub_state);
 }
 
 void judge_units(const struct verify_case *case_, struct findings *findings)
 {
-	const struct preflight_units *pre = &case_->pre.units;
-	const struct preflight_units *post = &case_->files->post.units;
+	const struct preflight *pre = &case_->pre, *post = &case_->files->post;
 	const struct site *site = &case_->files->site;
 
 	findings_text(findings, FINDING_WORKER_UNIT,
 		      RECORD("/network_binding/worker_unit_sha256"),
-		      pre->worker.unit_sha256,
+		      pre->units.worker.unit_sha256,
 		      case_->record.network_binding.worker_unit_sha256);
-	check_unit(findings, "pre", "worker", site->worker_unit, pre->worker.unit_sha256,
-		   &pre->worker);
-	check_unit(findings, "post", "worker", site->worker_unit, pre->worker.unit_sha256,
-		   &post->worker);
-	check_unit(findings, "pre", "guard", site->guard_unit, pre->guard.unit_sha256,
-		   &pre->guard);
-	check_unit(findings, "post", "guard", site->guard_unit, pre->guard.unit_sha256,
-		   &post->guard);
-	check_unit(findings, "pre", "proxy", site->proxy_unit, pre->proxy.unit_sha256,
-		   &pre->proxy);
-	check_unit(findings, "post", "proxy", site->proxy_unit, pre->proxy.unit_sha256,
-		   &post->proxy);
-	check_unit(findings, "pre", "engine", site->engine_unit, pre->engine.unit_sha256,
-		   &pre->engine);
-	check_unit(findings, "post", "engine", site->engine_unit, pre->engine.unit_sha256,
-		   &post->engine);
+	for (size_t i = 0; i < ARRAY_SIZE(unit_rows); i++) {
+		const struct unit_row *row = &unit_rows[i];
+		const char *sha256 = unit_of(pre, row)->unit_sha256;
+
+		check_unit(findings, "pre", row, site, sha256, unit_of(pre, row));
+		check_unit(findings, "post", row, site, sha256, unit_of(post, row));
+	}
 }
 
 void judge_daemon(const struct verify_case *case_, struct findings *findings)
@@ -340,6 +368,12 @@ void judge_daemon(const struct verify_case *case_, struct findings *findings)
 		      case_->files->post.daemon_sha256);
 	findings_text(findings, FINDING_DAEMON, spot_at("pre", "/daemon/socket"),
 		      case_->files->site.engine.socket, case_->pre.daemon.socket);
+}
+
+static bool do_overlap(const struct record_range *one, const struct record_range *other)
+{
+	return one->start < other->start + other->count &&
+	       other->start < one->start + one->count;
 }
 
 void judge_preconditions(const struct verify_case *case_, struct findings *findings)
@@ -376,6 +410,11 @@ void judge_preconditions(const struct verify_case *case_, struct findings *findi
 			      RECORD("/preconditions/subordinate_uids/%zu", i),
 			      range->start > 0 && !holds_user,
 			      "ids of neither root nor the user", "one of them");
+		for (size_t k = 0; k < i; k++)
+			findings_true(findings, FINDING_SUBJECTS,
+				      RECORD("/preconditions/subordinate_uids/%zu", i),
+				      !do_overlap(range, &found->subordinate_uids[k]),
+				      "ids of no other range", "another's");
 	}
 }
 

@@ -11,6 +11,10 @@
 #define RECORD(...) spot_at("record", __VA_ARGS__)
 #define PROBE(key) RECORD("/phases/%zu/probes/%zu/" key, i, k)
 
+/* Seconds by which a time and what elapsed before it may seem to contradict each
+ * other: both moments are cut to whole seconds, and one clock is slewed. */
+#define CLOCK_SLACK 2
+
 /* One probe that a record must have. */
 struct wanted {
 	const struct catalog_probe *entry;
@@ -115,22 +119,31 @@ static bool differs_in_number(const struct record_phase *phase,
 
 		if (wanted[k].endpoint == 0 &&
 		    count_probes(phase, id) < count_wanted(wanted, count, id))
-			findings_add(findings, FINDING_PROBE_MISSING, "record",
-				     RECORD("/phases/%zu/probes", i).pointer, id,
-				     "fewer");
+			findings_true(findings, FINDING_PROBE_MISSING,
+				      RECORD("/phases/%zu/probes", i), false, id,
+				      "fewer");
 	}
 	for (size_t k = 0; k < phase->probe_count; k++) {
 		const char *id = phase->probes[k].id;
 		size_t allowed = count_wanted(wanted, count, id);
 
 		if (count_probes(phase, id) > allowed)
-			findings_add(findings,
-				     allowed ? FINDING_PROBE_REPEATED
-					     : FINDING_PROBE_ADDED,
-				     "record", PROBE("id").pointer,
-				     allowed ? "fewer" : "none", id);
+			findings_true(findings,
+				      allowed ? FINDING_PROBE_REPEATED
+					      : FINDING_PROBE_ADDED,
+				      PROBE("id"), false, allowed ? "fewer" : "none", id);
 	}
 	return findings->count != before;
+}
+
+/* As it must be: nothing need be counted. */
+static bool is_in_order(const struct record_phase *phase, const struct wanted *wanted,
+			size_t count)
+{
+	for (size_t k = 0; k < count && k < phase->probe_count; k++)
+		if (strcmp(phase->probes[k].id, wanted[k].entry->id) != 0)
+			return false;
+	return phase->probe_count == count;
 }
 
 static void check_list(const struct verify_case *case_, size_t i,
@@ -141,7 +154,8 @@ static void check_list(const struct verify_case *case_, size_t i,
 	size_t count = list_wanted(&case_->files->profile, (enum phase_name)phase->phase,
 				   wanted);
 
-	if (differs_in_number(phase, wanted, count, i, findings))
+	if (!is_in_order(phase, wanted, count) &&
+	    differs_in_number(phase, wanted, count, i, findings))
 		return;
 	for (size_t k = 0; k < count; k++) {
 		const struct record_probe *probe = &phase->probes[k];
@@ -200,15 +214,87 @@ static void check_identity(const struct verify_case *case_,
 	}
 }
 
+/* Which parts of the evidence a probe can have: those that its bases look at, and the
+ * two that its expectation does. */
+static void check_parts(const struct record_probe *probe, size_t i, size_t k,
+			struct findings *findings)
+{
+	const struct catalog_probe *entry = catalog_find(catalog_builtin(), probe->id);
+	unsigned int bases = entry ? catalog_bases(entry) : 0;
+	const struct evidence *has = &probe->evidence;
+	const struct {
+		const char *key;
+		bool is_there, is_allowed;
+	} parts[] = {
+		{"control", has->has_control, bases & (1U << BASIS_CONTROL)},
+		{"deny_counter", has->has_deny_counter,
+		 bases & (1U << BASIS_DENY_COUNTER)},
+		{"listener", has->has_listener, bases & (1U << BASIS_LISTENER)},
+		{"listener_gone", has->has_listener_gone,
+		 bases & (1U << BASIS_LISTENER_GONE)},
+		{"no_route", has->has_no_route, bases & (1U << BASIS_NO_ROUTE)},
+		{"refusal", has->has_refusal, bases & (1U << BASIS_REFUSAL)},
+		{"identity", has->has_identity,
+		 entry && entry->expect == EXPECT_IDENTITY_EXACT},
+		{"interfaces", has->has_interfaces,
+		 entry && entry->expect == EXPECT_ONLY_LOOPBACK},
+	};
+
+	for (size_t p = 0; entry && p < ARRAY_SIZE(parts); p++)
+		findings_true(
+			findings, FINDING_PROBE_EVIDENCE,
+			RECORD("/phases/%zu/probes/%zu/evidence/%s", i, k, parts[p].key),
+			parts[p].is_allowed || !parts[p].is_there, "missing", "there");
+}
+
+/* When a phase's attempts were made. In the phase of the expiry, all of them once
+ * the window had ended: what is denied before shows nothing. */
+struct span {
+	int64_t from, to;
+	enum finding_code early;
+};
+
+static struct span span_of(const struct record *record, size_t i)
+{
+	const struct record_phase *phase = &record->phases[i];
+	struct span span = {phase->started_at_unix, phase->completed_at_unix,
+			    FINDING_PROBE_TIME};
+	int64_t ended = record->inputs.expires_at_unix + EXPIRY_GRACE;
+
+	if (phase->phase == PHASE_EXPIRY && ended > span.from) {
+		span.from = ended;
+		span.early = FINDING_EXPIRY_EARLY;
+	}
+	return span;
+}
+
+/* An attempt: answered in its phase, and begun in it. */
+static void check_attempt(const struct record_phase *phase, const struct span *span,
+			  int64_t at_unix, int64_t elapsed_us, struct spot at,
+			  struct spot elapsed, struct findings *findings)
+{
+	findings_range(findings, span->early, at, span->from, INT64_MAX, at_unix);
+	if (findings_range(findings, FINDING_PROBE_TIME, at, 0, span->to, at_unix))
+		findings_range(findings, FINDING_PROBE_TIME, elapsed, 0,
+			       (at_unix - phase->started_at_unix + CLOCK_SLACK) * 1000000,
+			       elapsed_us);
+}
+
+#define ATTEMPT(at_, elapsed_, key)                                                      \
+	check_attempt(phase, &span, at_, elapsed_, PROBE("evidence/" key "at_unix"),     \
+		      PROBE("evidence/" key "elapsed_us"), findings)
+
 static void check_evidence(const struct verify_case *case_, size_t i, size_t k,
 			   struct findings *findings)
 {
 	const struct record_phase *phase = &case_->record.phases[i];
-	const struct evidence *evidence = &phase->probes[k].evidence;
+	const struct record_probe *probe = &phase->probes[k];
+	const struct evidence *evidence = &probe->evidence;
+	const struct exchange *before, *after;
+	struct span span = span_of(&case_->record, i);
 
-	findings_range(findings, FINDING_PROBE_TIME, PROBE("evidence/at_unix"),
-		       phase->started_at_unix, phase->completed_at_unix,
-		       evidence->at_unix);
+	ATTEMPT(evidence->at_unix, evidence->elapsed_us, "");
+	check_parts(probe, i, k, findings);
 	if (evidence->has_refusal)
 		findings_text(findings, FINDING_PROBE_EVIDENCE,
 			      PROBE("evidence/refusal/service_sha256"),
@@ -217,14 +303,16 @@ static void check_evidence(const struct verify_case *case_, size_t i, size_t k,
 	if (evidence->has_identity)
 		check_identity(case_, phase, i, k, findings);
 	if (evidence->has_control) {
-		findings_range(findings, FINDING_PROBE_TIME,
-			       PROBE("evidence/control/before/at_unix"),
-			       phase->started_at_unix, phase->completed_at_unix,
-			       evidence->control.before.at_unix);
-		findings_range(findings, FINDING_PROBE_TIME,
-			       PROBE("evidence/control/after/at_unix"),
-			       phase->started_at_unix, phase->completed_at_unix,
-			       evidence->control.after.at_unix);
+		before = &evidence->control.before;
+		after = &evidence->control.after;
+		ATTEMPT(before->at_unix, before->elapsed_us, "control/before/");
+		ATTEMPT(after->at_unix, after->elapsed_us, "control/after/");
+	}
+	if (evidence->has_listener) {
+		before = &evidence->listener.alive_before;
+		after = &evidence->listener.alive_after;
+		ATTEMPT(before->at_unix, before->elapsed_us, "listener/alive_before/");
+		ATTEMPT(after->at_unix, after->elapsed_us, "listener/alive_after/");
 	}
 }
 

@@ -13,7 +13,6 @@
 #define PROFILE_START_MAX 60    /* from the profile's issue to the start */
 #define PREFLIGHT_START_MAX 900 /* from the preflight to the start */
 #define WHOLE_MAX (6 * 3600)    /* between the two preflights */
-#define EXPIRY_GRACE 3          /* SPEC 7.3 waits as long after the expiry */
 
 /* The elements of the timed sets while a window is open: a uid, two cgroups, a
  * mark (SPEC 5.2). */
@@ -63,14 +62,15 @@ void judge_window(const struct verify_case *case_, struct findings *findings)
 		       issued + PROFILE_START_MAX, record->started_at_unix);
 	if (!has_all_phases(record))
 		return; /* judge_phases() has said so */
+	findings_range(
+		findings, FINDING_EXPIRY_EARLY,
+		RECORD("/phases/%zu/completed_at_unix", (size_t)PHASE_STOP_ROLLBACK), 0,
+		expires, record->phases[PHASE_STOP_ROLLBACK].completed_at_unix);
 	findings_range(findings, FINDING_EXPIRY_EARLY,
-		       RECORD("/phases/%d/completed_at_unix", PHASE_STOP_ROLLBACK), 0,
-		       expires, record->phases[PHASE_STOP_ROLLBACK].completed_at_unix);
+		       RECORD("/phases/%zu/started_at_unix", (size_t)PHASE_EXPIRY), 0,
+		       expires, record->phases[PHASE_EXPIRY].started_at_unix);
 	findings_range(findings, FINDING_EXPIRY_EARLY,
-		       RECORD("/phases/%d/started_at_unix", PHASE_EXPIRY), 0, expires,
-		       record->phases[PHASE_EXPIRY].started_at_unix);
-	findings_range(findings, FINDING_EXPIRY_EARLY,
-		       RECORD("/phases/%d/completed_at_unix", PHASE_EXPIRY),
+		       RECORD("/phases/%zu/completed_at_unix", (size_t)PHASE_EXPIRY),
 		       expires + EXPIRY_GRACE, INT64_MAX,
 		       record->phases[PHASE_EXPIRY].completed_at_unix);
 }
@@ -90,9 +90,7 @@ void judge_times(const struct verify_case *case_, struct findings *findings)
 		       before + PREFLIGHT_START_MAX, record->started_at_unix);
 	findings_range(findings, FINDING_TIME_ORDER,
 		       RECORD("/preconditions/checked_at_unix"), before,
-		       record->phase_count ? record->phases[0].started_at_unix
-					   : INT64_MAX,
-		       record->preconditions.checked_at_unix);
+		       record->started_at_unix, record->preconditions.checked_at_unix);
 	findings_range(findings, FINDING_TIME_ORDER, RECORD("/residue/measured_at_unix"),
 		       last, record->completed_at_unix, record->residue.measured_at_unix);
 	findings_range(findings, FINDING_TIME_ORDER, RECORD("/completed_at_unix"), last,
@@ -163,6 +161,38 @@ static int expected_cause(size_t k, size_t count)
 	return k + 1 == count ? COMPARISON_END : COMPARISON_MOVED;
 }
 
+/* The kernel's generation rises with each change. What "moved" says has changed since
+ * the comparison before it; the end of a phase comes right after; and between phases
+ * the collector itself changed the table. */
+static int64_t lowest_generation(const struct record *record, size_t i, size_t k)
+{
+	const struct record_phase *phase = &record->phases[i];
+	const struct record_comparison *found = &phase->comparisons[k];
+
+	if (k)
+		return found[-1].generation + (found->cause == COMPARISON_MOVED);
+	if (i && phase[-1].comparison_count)
+		return phase[-1].comparisons[phase[-1].comparison_count - 1].generation +
+		       1;
+	return 0;
+}
+
+/* The window is open until it ends, and not a moment longer. */
+static void check_moment(const struct record *record,
+			 const struct record_comparison *found, size_t i, size_t k,
+			 struct findings *findings)
+{
+	int64_t expires = record->inputs.expires_at_unix;
+	struct spot spot = RECORD("/phases/%zu/comparisons/%zu/at_unix", i, k);
+
+	if (found->state == RULESET_SCOPED)
+		findings_range(findings, FINDING_EXPIRY_EARLY, spot, 0, expires,
+			       found->at_unix);
+	if (found->state == RULESET_EXPIRED)
+		findings_range(findings, FINDING_EXPIRY_EARLY, spot, expires, INT64_MAX,
+			       found->at_unix);
+}
+
 static void check_comparisons(const struct verify_case *case_, size_t i,
 			      const char *expired, struct findings *findings)
 {
@@ -190,8 +220,9 @@ static void check_comparisons(const struct verify_case *case_, size_t i,
 			       phase->completed_at_unix, found->at_unix);
 		findings_range(findings, FINDING_COMPARISON_TIME,
 			       RECORD("/phases/%zu/comparisons/%zu/generation", i, k),
-			       k ? found[-1].generation : 0, INT64_MAX,
+			       lowest_generation(&case_->record, i, k), INT64_MAX,
 			       found->generation);
+		check_moment(&case_->record, found, i, k, findings);
 		findings_true(findings, FINDING_COMPARISON_STATE,
 			      RECORD("/phases/%zu/comparisons/%zu/state", i, k),
 			      is_right_state((enum phase_name)phase->phase, k == 0,

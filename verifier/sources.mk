@@ -68,3 +68,9 @@ store_bench_archives := common
 store_bench_libraries := jansson nettle
 benches += tests/store/bench.py
 tests += unit:tests/verifier/test_record.py
+
+# The judgement alone, for very many cases.
+test_programs += judge_many
+judge_many_sources := tests/verifier/judge_many.c
+judge_many_archives := verifier policy common
+judge_many_libraries := jansson nettle

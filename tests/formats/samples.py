@@ -144,25 +144,28 @@ def comparison(cause, at, generation, state):
             "timed_elements": 4 if state == "scoped" else 0}
 
 
-CONTAINER = ("user.slice/user-1500.slice/user@1500.service/user.slice/docker-"
-             + digest("container") + ".scope")
 DAEMON = "user.slice/user-1500.slice/user@1500.service"
-AGENTS = {"active": (("control", 0, "system.slice"), ("worker", 1500, "system.slice"),
-                     ("daemon", 1500, DAEMON), ("daemon_subordinate", 100000, DAEMON),
-                     ("candidate", 165531, CONTAINER), ("sibling", 165531, CONTAINER),
-                     ("executor", 110000, CONTAINER)),
-          "stop_rollback": (("control", 0, "system.slice"), ("worker", 1500, "system.slice"),
-                            ("daemon", 1500, DAEMON), ("candidate", 165531, CONTAINER)),
-          "failed_start": (("control", 0, "system.slice"), ("worker", 1500, "system.slice"))}
-AGENTS["expiry"] = AGENTS["stop_rollback"]
 
 
-def agent(position, uid, cgroup, phase):
+def container(name):
+    return f"{DAEMON}/user.slice/docker-{digest(name)}.scope"
+
+
+# position, uid, gid, cgroup
+AGENTS = (("control", 0, 0, "system.slice"), ("worker", 1500, 1501, "system.slice"),
+          ("daemon", 1500, 1500, DAEMON + "/app.slice/agent.service"),
+          ("daemon_subordinate", 100000, 1500, DAEMON + "/app.slice/agent.service"),
+          ("candidate", 165531, 165531, container("candidate")),
+          ("sibling", 165531, 165531, container("sibling")),
+          ("executor", 110000, 110000, container("executor")))
+
+
+def agent(number, position, uid, gid, cgroup, phase):
     is_once = position == "worker" and phase in ("stop_rollback", "failed_start")
     return {"position": position, "program": "net-once" if is_once else "net-agent",
-            "pid": 4242, "before_sha256": digest("net-probe"),
+            "pid": 4242 + number, "before_sha256": digest("net-probe"),
             "after_sha256": digest("net-probe"), "end_sha256": digest("net-probe"),
-            "uid": uid, "gid": uid, "cgroup": cgroup, "no_new_privs": True, "seccomp": 2,
+            "uid": uid, "gid": gid, "cgroup": cgroup, "no_new_privs": True, "seccomp": 2,
             "capabilities": 0}
 
 
@@ -181,6 +184,7 @@ def record(trusted=1, root="."):
     phases = []
     for number, name in enumerate(STATES):
         begin = START + 20 * number
+        at = begin + (14 if name == "expiry" else 5)  # after the window's end
         probes = []
         for entry in catalog(root)["probes"]:
             if entry["phase"] != name:
@@ -188,13 +192,13 @@ def record(trusted=1, root="."):
             for i in range(trusted if entry["per_endpoint"] else 1):
                 endpoint = (endpoints[i]["endpoint_sha256"] if entry["per_endpoint"]
                             else named.get(entry["target"]))
-                probes.append(probe(entry, endpoint, begin + 5))
+                probes.append(probe(entry, endpoint, at))
         states = STATES[name]
         phases.append({
             "phase": name, "started_at_unix": begin, "completed_at_unix": begin + 15,
             "comparisons": [comparison("begin", begin + 1, 100 + number, states[0]),
                             comparison("end", begin + 14, 100 + number, states[1])],
-            "agents": [agent(*row, name) for row in AGENTS[name]], "probes": probes})
+            "agents": [agent(i, *row, name) for i, row in enumerate(AGENTS)], "probes": probes})
     whole = release(root)
     return {
         "schema": "netproof.record.v1", "kind": "network_enforcement",

@@ -72,6 +72,7 @@ class Case:
         for preflight in (self.pre, self.post):
             preflight["site_sha256"] = samples.digest(self.site_text)
             preflight["guard_kernel_sha256"] = samples.digest("deny kernel")
+            preflight["nft_ruleset_semantic_sha256"] = samples.digest("deny ruleset")
             preflight["daemon"]["socket"] = site["engine"]["socket"]
             preflight["daemon_sha256"] = samples.digest(
                 samples.canonical(preflight["daemon"]))
