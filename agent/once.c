@@ -20,6 +20,7 @@
 
 #include "agent/agent.h"
 #include "agent/confine.h"
+#include "agent/made_path.h"
 #include "agent/plan.h"
 #include "agent/queue.h"
 #include "common/clock.h"
@@ -32,9 +33,8 @@
 
 struct once {
 	const char *plan_path, *report_path, *gate_path;
-	const char *report_name;
-	int plan_fd, gate_fd, report_fd, directory_fd;
-	bool is_report_ours;
+	int plan_fd, gate_fd, report_fd;
+	struct made_path report;
 	struct agent *agent;
 };
 
@@ -82,40 +82,20 @@ static int open_gate(struct once *once, struct diag *diag)
 
 static int open_report(struct once *once, struct diag *diag)
 {
-	const char *slash = strrchr(once->report_path, '/');
-	OWN(own_pointer) char *directory = strdup(once->report_path);
+	struct made_path *report = &once->report;
+	int error = made_path_open(once->report_path, report, diag);
 	mode_t mask;
 
-	if (!directory)
-		return diag_no_memory(diag);
-	once->report_name = slash + 1;
-	directory[slash == once->report_path ? 1 : slash - once->report_path] = '\0';
-	once->directory_fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (once->directory_fd < 0)
-		return diag_refuse(diag, directory, "%s", strerror(errno));
+	if (error)
+		return error;
 	mask = umask(0);
-	once->report_fd = openat(once->directory_fd, once->report_name,
+	once->report_fd = openat(report->directory_fd, report->name,
 				 O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	umask(mask);
-	if (once->report_fd < 0 && errno == EEXIST)
-		return diag_refuse(diag, once->report_path, "already exists");
 	if (once->report_fd < 0)
-		return diag_refuse(diag, once->report_path, "%s", strerror(errno));
-	once->is_report_ours = true;
-	return 0;
-}
-
-/* Only the file we made: another of its name is not ours to remove. */
-static void remove_report(const struct once *once)
-{
-	struct stat own, there;
-
-	if (!once->is_report_ours || fstat(once->report_fd, &own) != 0)
-		return;
-	if (fstatat(once->directory_fd, once->report_name, &there, AT_SYMLINK_NOFOLLOW) ==
-		    0 &&
-	    there.st_dev == own.st_dev && there.st_ino == own.st_ino)
-		unlinkat(once->directory_fd, once->report_name, 0);
+		return diag_refuse(diag, once->report_path, "%s",
+				   errno == EEXIST ? "already exists" : strerror(errno));
+	return made_path_remember(report, diag);
 }
 
 static int stopped(struct diag *diag)
@@ -255,10 +235,8 @@ static int run_confined(const struct once *once, struct diag *diag)
 		error = run_plan(once, &plan, &report, diag);
 	if (!error)
 		error = write_report(once, &report, diag);
-	if (error) {
-		remove_report(once);
+	if (error)
 		return error;
-	}
 	/* So that it can be read through this process, which was measured. */
 	if (once->gate_path)
 		wait_for(once, -1, clock_monotonic_us() + READING_WAIT_MS * 1000,
@@ -293,14 +271,10 @@ static int open_and_run(struct once *once, struct diag *diag)
 		error = open_report(once, diag);
 	if (error)
 		return error;
-	wishes.remove_directory_fd = once->directory_fd;
+	wishes.remove_directory_fd = once->report.directory_fd;
 	wishes.output_fd = once->report_fd;
 	error = confine(&wishes, once->agent, diag);
-	if (error) {
-		remove_report(once);
-		return error;
-	}
-	return run_confined(once, diag);
+	return error ? error : run_confined(once, diag);
 }
 
 int once_run(const char *plan_path, const char *report_path, const char *gate_path,
@@ -314,13 +288,15 @@ int once_run(const char *plan_path, const char *report_path, const char *gate_pa
 		.plan_fd = -1,
 		.gate_fd = -1,
 		.report_fd = -1,
-		.directory_fd = -1,
+		.report = {.directory_fd = -1},
 		.agent = &agent,
 	};
 	int error = open_and_run(&once, diag);
 
+	if (error)
+		made_path_remove(&once.report);
+	made_path_close(&once.report);
 	own_fd(&once.report_fd);
-	own_fd(&once.directory_fd);
 	own_fd(&once.gate_fd);
 	own_fd(&once.plan_fd);
 	agent_close(&agent);

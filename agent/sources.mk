@@ -9,6 +9,7 @@ agent_sources := \
 	agent/flow.c \
 	agent/handles.c \
 	agent/lookup.c \
+	agent/made_path.c \
 	agent/once.c \
 	agent/outcome.c \
 	agent/plan.c \
@@ -34,6 +35,7 @@ $(BUILD)/bin/net-agent $(BUILD)/bin/net-once: $(BUILD)/bin/net-probe
 	@ln -sf net-probe $@
 
 tests += net:tests/agent/test_netns.py
+tests += net:tests/agent/test_once.py
 tests += net:tests/agent/test_outcomes.py
 tests += net:tests/agent/test_payload.py
 tests += net:tests/agent/test_protocol.py

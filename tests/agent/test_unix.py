@@ -187,7 +187,7 @@ class SocketTest(unittest.TestCase):
         done = subprocess.run([client.PROBE, "net-agent", "--unix", "/nonexistent/a/b"],
                               capture_output=True, text=True)
         self.assertEqual(done.returncode, 1)
-        self.assertIn("/nonexistent/a/: No such file", done.stderr)
+        self.assertIn("/nonexistent/a: No such file", done.stderr)
 
     def test_replaced_path_is_not_removed(self):
         with UnixAgent() as agent:
