@@ -109,11 +109,16 @@ static int close_others(const struct child_spec *spec, int setup)
  * can have run here. */
 static int reset_signals(void)
 {
+	/* struct sigaction as the kernel has it (include/linux/signal_types.h): all
+	 * zero is SIG_DFL, no flags, an empty mask of 64 signals. */
+	static const uint64_t defaults[4];
 	sigset_t none;
 
+	/* The call itself, because signal() leaves out the two that the C library keeps
+	 * for itself, and a process that posix_spawn() made ignores those.
+	 * SIGKILL and SIGSTOP refuse: as they should. */
 	for (int number = 1; number < NSIG; number++)
-		/* SIGKILL, SIGSTOP and the C library's own refuse: as they should. */
-		signal(number, SIG_DFL);
+		syscall(SYS_rt_sigaction, number, defaults, NULL, sizeof(uint64_t));
 	sigemptyset(&none);
 	return sigprocmask(SIG_SETMASK, &none, NULL) == 0 ? 0 : -errno;
 }
