@@ -591,41 +591,63 @@ static struct agent_request check_of(const struct session *session,
 	return request;
 }
 
-static int establish(struct agent *agent, const char *address, int64_t port,
-		     int64_t timeout_ms, struct agent_answer *ret_answer,
-		     struct diag *diag)
+static struct agent_request establish_to(const struct session *session,
+					 const struct endpoint *endpoint)
 {
-	struct agent_request request = probes_connect(address, port, timeout_ms);
+	struct agent_request request = probes_connect(
+		endpoint->address, endpoint->port, session->targets.timeouts.connect_ms);
 
 	request.op = AGENT_ESTABLISH;
-	return agentlink_ask(&agent->link, &request, ret_answer, diag);
+	return request;
+}
+
+/* One flow of `agent` to each trusted endpoint, all at once. */
+static int send_flows(struct session *session, struct agent *agent, struct diag *diag)
+{
+	int error = 0;
+
+	for (size_t i = 0; !error && i < session->profile.trusted_tcp_count; i++) {
+		struct endpoint trusted = session_trusted(session, i);
+		struct agent_request request = establish_to(session, &trusted);
+
+		error = agentlink_send(&agent->link, &request, diag);
+	}
+	return error;
+}
+
+static int receive_flow(struct session *session, struct agent *agent,
+			struct agent_answer *ret_answer, struct diag *diag)
+{
+	return agentlink_receive(&agent->link,
+				 clock_boot_ms() + session->targets.timeouts.connect_ms +
+					 AGENT_ALLOWANCE_MS,
+				 ret_answer, diag);
 }
 
 /* The worker's flows to the trusted endpoints, and the control agent's beside. */
 static int hold_trusted(struct phase_run *run, struct diag *diag)
 {
 	struct session *session = run->session;
-	int64_t timeout = session->targets.timeouts.connect_ms;
-	int error = 0;
+	struct agent *worker = &session->agents[POSITION_WORKER];
+	struct agent *control = &session->agents[POSITION_CONTROL];
+	int error = send_flows(session, worker, diag);
 
+	if (!error)
+		error = send_flows(session, control, diag);
 	for (size_t i = 0; !error && i < session->profile.trusted_tcp_count; i++) {
 		struct probe *probe = probes_find(
 			run->set, "worker.trusted.established_after_expiry", i);
-		struct endpoint trusted = session_trusted(session, i);
-		struct agent_answer own, control;
+		struct agent_answer own, beside;
 
-		error = establish(&session->agents[POSITION_WORKER], trusted.address,
-				  trusted.port, timeout, &own, diag);
+		error = receive_flow(session, worker, &own, diag);
 		if (!error)
-			error = establish(&session->agents[POSITION_CONTROL],
-					  trusted.address, trusted.port, timeout,
-					  &control, diag);
+			error = receive_flow(session, control, &beside, diag);
 		if (error)
 			break;
 		probe->request = check_of(session, own.connection);
-		probe->control = check_of(session, control.connection);
+		probe->control = check_of(session, beside.connection);
 		probe->control.timeout_ms = HELD_MS;
-		probe->has_control = control.has_connection;
+		probe->has_control = beside.has_connection;
 		probe->record->evidence.control.held = true;
 	}
 	return error;
@@ -638,10 +660,11 @@ static int hold_router(struct phase_run *run, struct diag *diag)
 	struct session *session = run->session;
 	struct probe *probe =
 		probes_find(run->set, "candidate.router.established_after_expiry", 0);
+	struct endpoint router = router_of(session);
+	struct agent_request request = establish_to(session, &router);
 	struct agent_answer candidate, worker;
-	int error = establish(&session->agents[POSITION_CANDIDATE],
-			      session->site.router.address, session->site.router.port,
-			      session->targets.timeouts.connect_ms, &candidate, diag);
+	int error = agentlink_ask(&session->agents[POSITION_CANDIDATE].link, &request,
+				  &candidate, diag);
 
 	if (!error)
 		error = accept_at_router(session, &worker, diag);
