@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "collector/confine.h"
 #include "collector/formats.h"
 #include "common/clock.h"
 
@@ -50,6 +51,8 @@ int session_open(struct session *session, struct diag *diag)
 		return diag_fail(diag, errno, NULL, "no random bytes");
 	digest_format_hex(random, sizeof(random), session->run);
 	error = wait_open(&session->wait, diag);
+	if (!error)
+		error = confine_collector(diag);
 	/* Before anything else is opened, so that it inherits nothing. */
 	if (!error)
 		error = decoder_start(collector_formats, FORMAT_COUNT, &session->decoder,

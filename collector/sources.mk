@@ -4,6 +4,7 @@ collector_sources := \
 	collector/agentlink.c \
 	collector/agentsocket.c \
 	collector/bindings.c \
+	collector/confine.c \
 	collector/collect.c \
 	collector/counter.c \
 	collector/decoder.c \
@@ -48,3 +49,5 @@ programs += net-collector
 net-collector_sources := collector/net-collector/main.c
 net-collector_archives := $(collector_archives)
 net-collector_libraries := $(collector_libraries)
+
+tests += lab@900:tests/collector/test_collect.py

@@ -7,9 +7,11 @@ writes a configuration, and `collect()` runs the collector on it.
 import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(TOP, "tests", "lab"))
@@ -56,6 +58,40 @@ def make_site(router_namespace, **changes):
     return site
 
 
+MAKING = threading.Lock()
+RELEASES = {}
+RELEASE_FOLDERS = contextlib.ExitStack()
+
+
+def shared_release(timeouts):
+    """The folder of a release with these time-outs: made once, gone with the process."""
+    key = json.dumps(timeouts, sort_keys=True)
+    with MAKING:
+        if key not in RELEASES:
+            folder = RELEASE_FOLDERS.enter_context(tempfile.TemporaryDirectory())
+            RELEASES[key] = folder, make_release(folder, timeouts)
+    return RELEASES[key]
+
+
+def side_by_side(jobs):
+    """Runs functions by name, each in a thread; what each returned, or raised."""
+    outcomes = {}
+
+    def work(name, job):
+        try:
+            outcomes[name] = job()
+        except BaseException as error:  # pylint: disable=broad-except
+            outcomes[name] = error
+
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    threads = [threading.Thread(target=work, args=item) for item in jobs.items()]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return outcomes
+
+
 class Host:
     """One lab, ready for collections. Use as a context manager."""
 
@@ -74,12 +110,12 @@ class Host:
     def __enter__(self):
         with contextlib.ExitStack() as stack:
             self.folder = stack.enter_context(tempfile.TemporaryDirectory())
-            self.release = make_release(self.folder, self.timeouts)
+            self.release_folder, self.release = shared_release(self.timeouts)
             site_path = self.write_local("site.json", self.site)
-            files = [f"{self.folder}/bin/{name}:{ETC}/{name}"
+            files = [f"{self.release_folder}/bin/{name}:{ETC}/{name}"
                      for name in ("release.json", "targets.json", "catalog.json")]
             options = ["--site", site_path, "--endpoints", str(self.endpoint_count),
-                       "--install", "--engine", "--build", self.folder, *self.lab_options]
+                       "--install", "--engine", "--build", self.release_folder, *self.lab_options]
             for text in files:
                 options += ["--file", text]
             self.lab = stack.enter_context(labtest.Lab(self.word, *options))
@@ -110,7 +146,7 @@ class Host:
 
     def load_image(self):
         """The candidate image, into the engine, as the workload user."""
-        archive = os.path.join(self.folder, "bin", "candidate-image.tar")
+        archive = os.path.join(self.release_folder, "bin", "candidate-image.tar")
         with open(archive, "rb") as source:
             done = subprocess.run(
                 [labtest.LAB, "exec", "--name", self.lab.name, "--user",
@@ -169,3 +205,41 @@ class Host:
 
     def record(self, sha256):
         return json.loads(self.run("/usr/bin/cat", f"{STORE}/{sha256}").stdout)
+
+    def leftovers(self):
+        """Whatever a collection could have left on the host, as sentences."""
+        found = []
+        user = self.site["workload_user"]
+        for line in self.docker("ps", "--all", "--format", "{{.Names}}").stdout.split():
+            found.append(f"container {line}")
+        for line in self.docker("network", "ls", "--format", "{{.Name}}").stdout.split():
+            if line not in ("bridge", "host", "none"):
+                found.append(f"network {line}")
+        state = self.run("/usr/bin/systemctl", "is-active", self.site["worker_unit"],
+                         check=False).stdout.strip()
+        if state != "inactive":
+            found.append(f"worker {state}")
+        units = self.run("/bin/sh", "-c",
+                         "XDG_RUNTIME_DIR=/run/user/$(id -u) systemctl --user --all --no-legend "
+                         "list-units '*daemon-agent*'", user=user).stdout
+        found += [f"user unit {line}" for line in units.splitlines()]
+        listed = self.run("/bin/sh", "-c",
+                          f"ls -d /run/{self.site['name']}-daemon-agent* "
+                          f"{self.site['runtime_dir']}/* "
+                          "/var/lib/netproof-collector/journal 2>/dev/null || :").stdout
+        found += [f"file {line}" for line in listed.splitlines()]
+        processes = self.run("/bin/sh", "-c", "for p in /proc/[0-9]*; do "
+                             "case $(readlink $p/exe) in */net-probe*) echo $p;; esac; done"
+                             ).stdout
+        found += [f"process {line}" for line in processes.splitlines()]
+        # Read-only, and it wants the guard and nothing else in the kernel.
+        look = self.run(self.program("net-preflight"), "--site", f"{ETC}/site.json",
+                        "--release", f"{ETC}/release.json", check=False)
+        if look.returncode:
+            found.append(look.stderr.strip())
+        return found
+
+    def verify(self, sha256, post):
+        return self.run(self.program("net-verify"), "record", sha256, "--store", STORE,
+                        "--profile", self.site["profile"], "--site", f"{ETC}/site.json",
+                        "--release", f"{ETC}/release.json", "--post", post, check=False)

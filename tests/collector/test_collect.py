@@ -1,0 +1,108 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Whole collections in a lab: what a host that enforces must come out as."""
+import json
+import unittest
+
+import collectlib
+
+ACTIVE = ("candidate", "control", "daemon", "daemon_subordinate", "executor", "sibling",
+          "worker")
+
+
+class Collected:
+    """The outcome of one collection, with the record it left."""
+
+    def __init__(self, word, router_namespace, endpoints=1, window=20, **profile):
+        with collectlib.Host(word, router_namespace, endpoints) as host:
+            host.prepare(window, **profile)
+            self.done = host.collect("--progress", "json")
+            self.events = [json.loads(line) for line in self.done.stderr.splitlines()
+                           if line.startswith("{")]
+            self.result = json.loads(self.done.stdout) if self.done.stdout else {}
+            self.record = host.record(self.result["record_sha256"]) if self.result else None
+            self.left = host.leftovers()
+            self.post = host.preflight()
+            self.verified = host.verify(self.result.get("record_sha256", ""), self.post)
+
+    def probes(self):
+        return [probe for phase in self.record["phases"] for probe in phase["probes"]]
+
+    def bad(self):
+        return {p["id"]: p["observed"] for p in self.probes()
+                if not (p["matched"] and p["conclusive"])}
+
+
+# Each lab waits most of its time for the window to end: all at once.
+CASES = {
+    "rootless": ("rootless-netns", 1, {}),
+    "host": ("host", 1, {}),
+    "many": ("rootless-netns", 32, {"trusted_dns": [{"address": "192.0.2.53", "port": 53}]}),
+}
+OUTCOMES = {}
+
+
+def setUpModule():  # pylint: disable=invalid-name
+    OUTCOMES.update(collectlib.side_by_side({
+        name: lambda name=name, case=case: Collected(f"col-{name}", case[0], case[1], **case[2])
+        for name, case in CASES.items()}))
+
+
+class Collect(unittest.TestCase):
+    def outcome(self, name):
+        if isinstance(OUTCOMES[name], BaseException):
+            raise OUTCOMES[name]
+        return OUTCOMES[name]
+
+    def check_whole(self, outcome, count):
+        self.assertEqual(outcome.result["probes"], count)
+        self.assertEqual(len(outcome.probes()), count)
+        self.assertIs(outcome.result["approval_generated"], False)
+        self.assertEqual([p["phase"] for p in outcome.record["phases"]],
+                         ["active", "stop_rollback", "expiry", "failed_start"])
+        self.assertEqual(tuple(sorted(a["position"] for a in
+                                      outcome.record["phases"][0]["agents"])), ACTIVE)
+        self.assertEqual(outcome.left, [])
+
+    def test_router_in_the_engine_all_is_well(self):
+        outcome = self.outcome("rootless")
+        self.assertEqual(outcome.bad(), {}, outcome.done.stderr)
+        self.assertEqual(outcome.done.returncode, 0, outcome.done.stderr)
+        self.check_whole(outcome, 35)
+        self.assertIn("router_kernel_enforcement", outcome.record["not_covered"])
+        self.assertEqual(outcome.verified.returncode, 0, outcome.verified.stdout)
+
+    def test_router_on_the_host_shows_the_hosts_address_alone(self):
+        outcome = self.outcome("host")
+        self.assertEqual(outcome.bad(), {"candidate.router.source": "host_address"},
+                         outcome.done.stderr)
+        self.assertEqual(outcome.done.returncode, 3, outcome.done.stderr)
+        self.check_whole(outcome, 35)
+        self.assertNotIn("router_kernel_enforcement", outcome.record["not_covered"])
+
+    def test_thirty_two_endpoints_and_dns(self):
+        outcome = self.outcome("many")
+        self.assertEqual(outcome.bad(), {}, outcome.done.stderr)
+        self.assertEqual(outcome.done.returncode, 0, outcome.done.stderr)
+        self.check_whole(outcome, 35 + 31 * 7)
+        dns = next(p for p in outcome.probes() if p["id"] == "worker.dns")
+        self.assertEqual((dns["expect"], dns["observed"]), ("connected", "connected"))
+
+    def test_nothing_in_a_record_is_an_address(self):
+        for name in CASES:
+            text = json.dumps(self.outcome(name).record)
+            for address in ("198.51.100.", "10.203.0.", "10.204.0.", "192.0.2.", "203.0.113.",
+                            "192.168.", "172."):
+                self.assertNotIn(address, text)
+
+    def test_progress_tells_phases_and_probes(self):
+        events = self.outcome("rootless").events
+        self.assertEqual([e["phase"] for e in events if e["event"] == "phase"],
+                         ["active", "stop_rollback", "expiry", "failed_start"])
+        probes = [e for e in events if e["event"] == "probe"]
+        self.assertEqual([e["done"] for e in probes], list(range(1, 36)))
+        self.assertEqual({e["all"] for e in probes}, {35})
+
+
+if __name__ == "__main__":
+    unittest.main()
