@@ -83,7 +83,7 @@ def side_by_side(jobs):
         except BaseException as error:  # pylint: disable=broad-except
             outcomes[name] = error
 
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    signal.signal(signal.SIGTERM, labtest._interrupt)  # pylint: disable=protected-access
     threads = [threading.Thread(target=work, args=item) for item in jobs.items()]
     for thread in threads:
         thread.start()

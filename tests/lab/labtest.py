@@ -59,8 +59,10 @@ class Lab:
         self.facts = None
 
     def __enter__(self):
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, _interrupt)
+        # Only the main thread can; labs of other threads end with them, or at exit.
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGTERM, signal.SIGHUP):
+                signal.signal(number, _interrupt)
         running.add(self.name)
         self.facts = json.loads(lab("up", "--name", self.name, *self.options).stdout)
         return self
