@@ -117,7 +117,8 @@ static bool read_line(const char *line, size_t size, struct in_addr *ret_address
 		return false;
 	line += keyword_size + blanks;
 	size -= keyword_size + blanks;
-	while (length < size && !memchr(" \t\r", line[length], 3))
+	while (length < size && line[length] != ' ' && line[length] != '\t' &&
+	       line[length] != '\r')
 		length++;
 	if (length >= sizeof(text))
 		return false;

@@ -357,7 +357,7 @@ int agentlink_receive(struct agent_link *link, int64_t deadline_ms,
 {
 	struct agent_answer answer;
 	struct diag refusal = {0};
-	size_t length;
+	size_t length = 0;
 	int error = check_session(link, diag), op;
 
 	assert(link->count > 0);

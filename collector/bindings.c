@@ -259,6 +259,8 @@ static void name_library(char *ret_name, size_t size)
 	OWN(own_pointer) char *path = NULL;
 	Dl_info info;
 
+	/* A function's address as data: what dladdr() is for, and ISO C has no cast for.
+	 * NOLINTNEXTLINE(performance-no-int-to-ptr) */
 	if (dladdr((void *)(uintptr_t)nft_ctx_new, &info))
 		path = realpath(info.dli_fname, NULL);
 	snprintf(ret_name, size, "%.64s",

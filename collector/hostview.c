@@ -3,6 +3,7 @@
 #include "collector/hostview.h"
 
 #include <dirent.h>
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -43,6 +44,7 @@ int hostview_read(struct host *ret_host, struct diag *diag)
 		error = read_small("/proc/sys/kernel/random/boot_id", &boot, diag);
 	if (error)
 		return error;
+	assert(machine.data && boot.data); /* read_small() always gives a text */
 	if (host_machine_id_digest(machine.data, host.machine_id_sha256))
 		return diag_fail(diag, 0, "/etc/machine-id", "not a machine id");
 	boot.data[strcspn(boot.data, "\n")] = '\0';

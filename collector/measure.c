@@ -2,6 +2,7 @@
 // A process seen from outside: its program, ids, cgroup and confinement (SPEC 7.2).
 #include "collector/measure.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -215,6 +216,7 @@ static int read_cgroup(const struct process *process, struct measurement *measur
 
 	if (error)
 		return error;
+	assert(text.data); /* read_file() always gives a text */
 	name_place(process->pid, "cgroup", place);
 	/* On a hybrid host there are v1 lines; the unified one counts. */
 	line = strncmp(text.data, "0::/", 4) == 0 ? text.data
@@ -241,6 +243,7 @@ static int read_map(const struct process *process, const char *file,
 
 	if (error)
 		return error;
+	assert(text.data); /* read_file() always gives a text */
 	name_place(process->pid, file, place);
 	for (const char *line = text.data; *line; line = strchr(line, '\n') + 1) {
 		uint64_t numbers[3];

@@ -155,8 +155,8 @@ static int check_namespaces(const struct session *session, int position,
 int positions_check_place(struct session *session, int position,
 			  const struct measurement *measured, struct diag *diag)
 {
-	uid_t uid;
-	gid_t gid;
+	uid_t uid = 0;
+	gid_t gid = 0;
 	int error = expected_ids(session, position, &uid, &gid, diag);
 
 	if (error)

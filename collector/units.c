@@ -160,7 +160,7 @@ static bool is_service(const char *name)
 static int read_service(struct units *units, const char *path, struct unit_view *view,
 			struct diag *diag)
 {
-	char cgroup[UNITS_PATH_SIZE];
+	char cgroup[UNITS_PATH_SIZE] = "";
 	uint32_t main_pid = 0, control_pid = 0;
 	int error = get_text(units, path, SERVICE_INTERFACE, "Result", view->result,
 			     sizeof(view->result), diag);

@@ -88,9 +88,7 @@ static struct tally count_cases(const struct report_entry *entry)
 	struct tally tally = {.tests = 1};
 	const struct record *record;
 
-	if (!entry->verdict)
-		tally.errors = 1;
-	else if (entry->verdict->judgement == JUDGEMENT_INCONCLUSIVE)
+	if (!entry->verdict || entry->verdict->judgement == JUDGEMENT_INCONCLUSIVE)
 		tally.errors = 1;
 	else if (entry->verdict->judgement != JUDGEMENT_VERIFIED)
 		tally.failures = 1;

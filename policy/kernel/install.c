@@ -2,6 +2,7 @@
 // Opening and closing the window, as the worker unit does.
 #include "policy/kernel/install.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -40,6 +41,7 @@ static int check_cgroup(const struct site *site, struct diag *diag)
 
 	if (error)
 		return error;
+	assert(bytes.data); /* protected_read_fd() always gives a text */
 	site_worker_cgroup(site, wanted);
 	line = strncmp(bytes.data, "0::/", 4) == 0 ? bytes.data
 						   : strstr(bytes.data, "\n0::/");

@@ -97,7 +97,7 @@ static void put_name(struct differ *differ, const struct side *side, size_t inde
 {
 	const struct kform_line *line = &side->form->lines[index];
 	struct kexpand_text content = kexpand_line(&side->lines, index);
-	const char *space = memchr(content.data, ' ', content.size);
+	const char *space = content.size ? memchr(content.data, ' ', content.size) : NULL;
 	size_t word = space ? (size_t)(space - content.data) : content.size, name;
 
 	switch (line->kind) {

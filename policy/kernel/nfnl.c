@@ -215,10 +215,11 @@ int nfnl_generation(struct nfnl *nfnl, uint32_t *ret_generation, struct diag *di
 {
 	const struct nfnl_query query = {.type = NFT_MSG_GETGEN, .is_single = true};
 	int64_t generation = -1;
-	bool is_interrupted;
-	int failed, error = nfnl_ask(nfnl, &query, take_generation, &generation,
-				     &is_interrupted, &failed, diag);
+	bool is_interrupted = false;
+	int error, failed = 0;
 
+	error = nfnl_ask(nfnl, &query, take_generation, &generation, &is_interrupted,
+			 &failed, diag);
 	if (error)
 		return error;
 	if (failed)
