@@ -74,3 +74,5 @@ test_programs += judge_many
 judge_many_sources := tests/verifier/judge_many.c
 judge_many_archives := verifier policy common
 judge_many_libraries := jansson nettle
+# Nothing can be changed unseen; TAMPER_ALL=1 tries every bit.
+tests += unit@600:tests/verifier/test_tamper.py
