@@ -39,10 +39,15 @@ tests += net:tests/agent/test_once.py
 tests += net:tests/agent/test_outcomes.py
 tests += net:tests/agent/test_payload.py
 tests += net:tests/agent/test_protocol.py
+tests += net:tests/agent/test_sandbox.py
 tests += net:tests/agent/test_services.py
 tests += net:tests/agent/test_unix.py
 
-test_programs += empty measure
+test_programs += empty measure forbidden
+forbidden_sources := tests/agent/forbidden.c
+forbidden_archives := agent common
+forbidden_libraries := jansson libseccomp nettle
+forbidden_static := 1
 empty_sources := tests/agent/empty.c
 empty_static := 1
 measure_sources := tests/agent/measure.c
@@ -53,3 +58,4 @@ $(foreach t,line dns plan,\
 	$(eval fuzz_$(t)_sources := tests/fuzz/fuzz_$(t).c)\
 	$(eval fuzz_$(t)_archives := agent common)\
 	$(eval fuzz_$(t)_libraries := jansson libseccomp nettle))
+tests += check:tests/checks/static|build/bin/net-probe
