@@ -114,7 +114,7 @@ static void put_name(struct differ *differ, const struct side *side, size_t inde
 		return;
 	default:
 		/* "set NAME", as the form writes it */
-		name = content.size > word + 1 ? strcspn(space + 1, " \n") : 0;
+		name = space && content.size > word + 1 ? strcspn(space + 1, " \n") : 0;
 		if (word + 1 + name > content.size)
 			name = content.size - word - 1;
 		buffer_add(differ->report, content.data, word + 1 + name);
