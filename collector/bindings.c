@@ -228,19 +228,6 @@ static int check_profile(const struct session *session, struct diag *diag)
 	return error;
 }
 
-static int check_quiet(const struct session *session, const struct preflight *now,
-		       struct diag *diag)
-{
-	const struct preflight_units *units = &now->units;
-
-	if (strcmp(units->worker.active_state, "inactive") != 0)
-		return diag_refuse(diag, session->site.worker_unit,
-				   "is %s, not inactive; stop it (and 'systemctl "
-				   "reset-failed') first",
-				   units->worker.active_state);
-	return 0;
-}
-
 /* --- the record's head ------------------------------------------------------------ */
 
 static int digest_program(const char *path, char ret_sha256[DIGEST_TEXT_SIZE],
@@ -389,8 +376,6 @@ int bindings_check(struct session *session, struct diag *diag)
 		error = bindings_inspect(session, now, diag);
 	if (!error)
 		error = check_preflight(session, now, diag);
-	if (!error)
-		error = check_quiet(session, now, diag);
 	if (!error)
 		error = check_profile(session, diag);
 	if (!error)

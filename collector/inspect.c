@@ -309,6 +309,11 @@ int inspect_units(struct session *session, struct preflight_units *ret_units,
 	int error =
 		read_unit(session, site->worker_unit, &ret_units->worker, &view, diag);
 
+	if (!error && strcmp(view.active_state, "inactive") != 0)
+		error = diag_refuse(diag, site->worker_unit,
+				    "is %s, not inactive; stop it (and 'systemctl "
+				    "reset-failed') first",
+				    view.active_state);
 	if (!error)
 		error = check_worker(session, diag);
 	if (!error)

@@ -51,3 +51,4 @@ net-collector_archives := $(collector_archives)
 net-collector_libraries := $(collector_libraries)
 
 tests += lab@900:tests/collector/test_collect.py
+tests += lab@900:tests/collector/test_refusals.py
