@@ -197,6 +197,13 @@ fuzz: variant-fuzz
 	@for target in $(fuzz_targets); do \
 		tests/fuzz/run $$target -max_total_time=$(FUZZ_SECONDS) || exit 1; done
 
+# The main job on a fresh machine; leaves nothing but the store it names.
+.PHONY: demo
+DEMO_STORE ?= out/demo
+demo: deps
+	@$(MAKE) --silent all
+	@tests/demo/demo $(DEMO_STORE)
+
 bench: all test-programs
 	@tests/bench $(foreach b,$(benches),'$(subst |, ,$(b))')
 
