@@ -110,6 +110,9 @@ class PayloadTest(unittest.TestCase):
             flows = agent.ask_all([dict(op="establish", address=address, port=PORT,
                                         timeout_ms=5000)
                                    for address in ADDRESSES * 16])
+            # The peer resets some of them, at times before they are reported.
+            flows = [flow for flow in flows if "connection" in flow]
+            self.assertTrue(flows)
             agent.ask_all([dict(op="check", connection=flow["connection"],
                                 timeout_ms=2500) for flow in flows])
         finally:
