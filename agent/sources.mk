@@ -59,3 +59,10 @@ $(foreach t,line dns plan,\
 	$(eval fuzz_$(t)_archives := agent common)\
 	$(eval fuzz_$(t)_libraries := jansson libseccomp nettle))
 tests += check:tests/checks/static|build/bin/net-probe
+
+agent_tests := handles outcome request texts
+unit_tests += $(addprefix test_agent_,$(agent_tests))
+$(foreach t,$(agent_tests),\
+	$(eval test_agent_$(t)_sources := tests/unit/test_agent_$(t).c)\
+	$(eval test_agent_$(t)_archives := agent common)\
+	$(eval test_agent_$(t)_libraries := jansson libseccomp nettle))
