@@ -75,7 +75,7 @@ tests += unit:tests/formats/test_formats.py
 tests += unit:tests/formats/test_release.py
 
 # One fuzz target a format.
-fuzz_formats := catalog collection preflight record release targets
+fuzz_formats := catalog collection preflight profile record release site targets
 fuzz_targets += $(addprefix fuzz_,$(fuzz_formats))
 define fuzz_format_variables
 fuzz_$(1)_sources := tests/fuzz/fuzz_$(1).c tests/fuzz/mutate.c

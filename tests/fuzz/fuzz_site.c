@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// policy/site: documents which are written as they were read. Nothing else writes a
+// site from its struct, so the module itself is included, for its table.
+#include "policy/site.c"
+#include "tests/fuzz/format.h"
+
+static int site_write(const struct site *site, struct bytes *ret_bytes, struct diag *diag)
+{
+	return json_table_write(&site_table, site, ret_bytes, diag);
+}
+
+FUZZ_FORMAT(site, false)
