@@ -355,22 +355,32 @@ void judge_probe_conclusions(const struct verify_case *case_, struct findings *f
 	}
 }
 
-/* What the record, if it is true, says of the host. */
+/* What the record, if it is true, says of the host: by the probe's name, for readers
+ * who do not count elements. */
+static void check_result(const struct record_probe *probe, size_t i, size_t k,
+			 struct findings *findings)
+{
+	char expected[FINDING_TEXT_SIZE];
+
+	if (!probe->matched) {
+		snprintf(expected, sizeof(expected), "%s: %s", probe->id,
+			 expectation_names[probe->expect]);
+		findings_true(findings, FINDING_PROBE_UNMATCHED, PROBE("observed"), false,
+			      expected, observed_names[probe->observed]);
+	}
+	if (!probe->conclusive) {
+		snprintf(expected, sizeof(expected), "%s: a basis that holds", probe->id);
+		findings_true(findings, FINDING_PROBE_INCONCLUSIVE, PROBE("basis"), false,
+			      expected, basis_names[probe->basis]);
+	}
+}
+
 void judge_probe_results(const struct verify_case *case_, struct findings *findings)
 {
 	for (size_t i = 0; i < case_->record.phase_count; i++) {
 		const struct record_phase *phase = &case_->record.phases[i];
 
-		for (size_t k = 0; k < phase->probe_count; k++) {
-			const struct record_probe *probe = &phase->probes[k];
-
-			findings_true(findings, FINDING_PROBE_UNMATCHED,
-				      PROBE("observed"), probe->matched,
-				      expectation_names[probe->expect],
-				      observed_names[probe->observed]);
-			findings_true(findings, FINDING_PROBE_INCONCLUSIVE,
-				      PROBE("basis"), probe->conclusive,
-				      "a basis that holds", basis_names[probe->basis]);
-		}
+		for (size_t k = 0; k < phase->probe_count; k++)
+			check_result(&phase->probes[k], i, k, findings);
 	}
 }

@@ -15,7 +15,7 @@ static const char head[] =
 	"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
 	"<title>netproof: evidence of network enforcement</title>\n<style>\n"
 	"body{font:15px/1.45 system-ui,sans-serif;color:#1b1f24;background:#fff;"
-	"max-width:68rem;margin:2rem auto;padding:0 1rem}\n"
+	"max-width:76rem;margin:2rem auto;padding:0 1rem}\n"
 	"h1{font-size:1.3rem;overflow-wrap:anywhere}h2{font-size:1.05rem;margin-top:2rem}"
 	"\n"
 	"table{border-collapse:collapse;width:100%;margin:.5rem 0}\n"
@@ -26,6 +26,13 @@ static const char head[] =
 	".verdict.inconclusive,.verdict.unknown{background:#8a5a00}\n"
 	".ok{color:#1a7f37}.bad{color:#a40e26;font-weight:600}"
 	".open{color:#8a5a00;font-weight:600}\n"
+	"table.probes{table-layout:fixed;font-size:.87rem}td{overflow-wrap:anywhere}\n"
+	"table.probes th:nth-child(1){width:5.8rem}"
+	"table.probes th:nth-child(2){width:16rem}\n"
+	"table.probes th:nth-child(3),table.probes th:nth-child(4){width:10.2rem}"
+	"table.probes th:nth-child(5){width:6.6rem}\n"
+	"h3{font-size:.95rem;margin:1.2rem 0 .3rem}\n"
+	"@media print{body{margin:0;max-width:none}}\n"
 	".muted{color:#57606a}svg{max-width:100%;height:auto}\n"
 	"svg text{font:12px system-ui,sans-serif;fill:#1b1f24}\n"
 	"</style></head><body>\n";
@@ -51,10 +58,16 @@ static const char *class_of(const struct record_probe *probe)
 	return probe->conclusive ? "ok" : "open";
 }
 
+static bool is_well(const struct record_probe *probe)
+{
+	return probe->matched && probe->conclusive;
+}
+
 /* --- the matrix: positions down, phases across ------------------------------------- */
 
 struct cell {
-	size_t all, good, unmatched;
+	size_t all, good;
+	const struct record_probe *first_bad;
 };
 
 static struct cell count_cell(const struct record_phase *phase, int position)
@@ -69,10 +82,27 @@ static struct cell count_cell(const struct record_phase *phase, int position)
 		if (!entry || entry->position != position)
 			continue;
 		cell.all++;
-		cell.good += probe->matched && probe->conclusive;
-		cell.unmatched += !probe->matched;
+		cell.good += is_well(probe);
+		if (!is_well(probe) && (!cell.first_bad || cell.first_bad->matched))
+			cell.first_bad = probe;
 	}
 	return cell;
+}
+
+/* A cell that is not well names a probe: the gravest first. */
+static void add_cell(struct buffer *out, const struct cell *cell)
+{
+	if (!cell->all) {
+		buffer_print(out, "<td class=\"muted\">&ndash;</td>");
+		return;
+	}
+	buffer_print(out, "<td class=\"%s\">%zu of %zu",
+		     cell->first_bad ? class_of(cell->first_bad) : "ok", cell->good,
+		     cell->all);
+	if (cell->first_bad)
+		buffer_print(out, "<br>%s: <code>%s</code>",
+			     report_probe_word(cell->first_bad), cell->first_bad->id);
+	buffer_print(out, "</td>");
 }
 
 static void add_matrix(struct buffer *out, const struct record *record)
@@ -87,14 +117,7 @@ static void add_matrix(struct buffer *out, const struct record *record)
 		for (size_t i = 0; i < record->phase_count; i++) {
 			struct cell cell = count_cell(&record->phases[i], position);
 
-			if (!cell.all)
-				buffer_print(out, "<td class=\"muted\">&ndash;</td>");
-			else
-				buffer_print(out, "<td class=\"%s\">%zu of %zu</td>",
-					     cell.unmatched          ? "bad"
-					     : cell.good == cell.all ? "ok"
-								     : "open",
-					     cell.good, cell.all);
+			add_cell(out, &cell);
 		}
 		buffer_print(out, "</tr>\n");
 	}
@@ -161,8 +184,8 @@ static void add_timeline(struct buffer *out, const struct record *record)
 		"\" y2=\"%zu\" stroke=\"#a40e26\" stroke-dasharray=\"4 3\"/>\n</svg>\n",
 		expiry, expiry, rows * ROW_HEIGHT);
 	buffer_print(out,
-		     "<p class=\"muted\">%s to %s; the dashed line is the window's "
-		     "end.</p>\n",
+		     "<p class=\"muted\">%s to %s; the dashed line is the window's end. "
+		     "A bar tells its seconds when it is pointed at.</p>\n",
 		     report_time(record->started_at_unix, start),
 		     report_time(record->completed_at_unix, end));
 }
@@ -176,17 +199,21 @@ static void add_numbers(struct buffer *out, const struct record_probe *probe)
 	switch (probe->basis) {
 	case BASIS_CONTROL:
 		buffer_print(out,
-			     "the control %s before and %s after, in %" PRId64
-			     " and %" PRId64 " &micro;s",
+			     "%s: %s in %" PRId64 " &micro;s before, %s in %" PRId64
+			     " &micro;s after",
+			     evidence->control.held ? "control's own flow" : "control",
 			     observed_names[evidence->control.before.outcome],
-			     observed_names[evidence->control.after.outcome],
 			     evidence->control.before.elapsed_us,
+			     observed_names[evidence->control.after.outcome],
 			     evidence->control.after.elapsed_us);
 		break;
 	case BASIS_DENY_COUNTER:
-		buffer_print(out, "deny counter from %" PRId64 " to %" PRId64,
-			     evidence->deny_counter.packets_before,
-			     evidence->deny_counter.packets_after);
+		buffer_print(
+			out,
+			"alone in flight; the kernel's deny counter went from %" PRId64
+			" to %" PRId64,
+			evidence->deny_counter.packets_before,
+			evidence->deny_counter.packets_after);
 		break;
 	case BASIS_LISTENER:
 		buffer_print(out,
@@ -195,7 +222,10 @@ static void add_numbers(struct buffer *out, const struct record_probe *probe)
 			     evidence->listener.accepted);
 		break;
 	case BASIS_LISTENER_GONE:
-		buffer_print(out, "reached before; %" PRId64 " sockets listen there now",
+		buffer_print(out,
+			     "reached before (%" PRId64 " times); %" PRId64
+			     " sockets listen there now",
+			     evidence->listener_gone.reached_before,
 			     evidence->listener_gone.listening_now);
 		break;
 	case BASIS_NO_ROUTE:
@@ -214,28 +244,49 @@ static void add_numbers(struct buffer *out, const struct record_probe *probe)
 	}
 }
 
+/* Whether two neighbours would be the same row, numbers apart: of 32 endpoints whose
+ * probes are well, one row is enough. */
+static bool is_alike(const struct record_probe *one, const struct record_probe *other)
+{
+	return strcmp(one->id, other->id) == 0 && is_well(one) && is_well(other) &&
+	       one->observed == other->observed && one->basis == other->basis;
+}
+
+static void add_row(struct buffer *out, const struct record_probe *probe, size_t times)
+{
+	buffer_print(out, "<tr><td class=\"%s\">%s</td><td><code>%s</code>",
+		     class_of(probe), report_probe_word(probe), probe->id);
+	if (times > 1)
+		buffer_print(out, " &times; %zu endpoints", times);
+	buffer_print(out, "</td><td>%s</td><td>%s</td><td>%s</td><td>",
+		     expectation_names[probe->expect], observed_names[probe->observed],
+		     basis_names[probe->basis]);
+	if (times > 1 && probe->basis != BASIS_OUTCOME)
+		buffer_print(out, "the first: ");
+	add_numbers(out, probe);
+	buffer_print(out, "</td></tr>\n");
+}
+
 static void add_probes(struct buffer *out, const struct record *record)
 {
-	buffer_print(out,
-		     "<h2>What bounded each probe</h2>\n<table><tr><th>phase</th><th>"
-		     "probe</th><th>expected</th><th>observed</th><th>basis</th><th>"
-		     "numbers</th><th></th></tr>\n");
-	for (size_t i = 0; i < record->phase_count; i++)
-		for (size_t k = 0; k < record->phases[i].probe_count; k++) {
-			const struct record_probe *probe = &record->phases[i].probes[k];
+	buffer_print(out, "<h2>What bounded each probe</h2>\n");
+	for (size_t i = 0; i < record->phase_count; i++) {
+		const struct record_phase *phase = &record->phases[i];
 
-			buffer_print(out,
-				     "<tr><td>%s</td><td><code>%s</code></td><td>%s</td>"
-				     "<td>%s</td><td>%s</td><td>",
-				     phase_names[record->phases[i].phase], probe->id,
-				     expectation_names[probe->expect],
-				     observed_names[probe->observed],
-				     basis_names[probe->basis]);
-			add_numbers(out, probe);
-			buffer_print(out, "</td><td class=\"%s\">%s</td></tr>\n",
-				     class_of(probe), report_probe_word(probe));
+		buffer_print(out,
+			     "<h3>%s</h3>\n<table class=\"probes\"><tr><th></th>"
+			     "<th>probe</th><th>expected</th><th>observed</th><th>basis"
+			     "</th><th>what it rests on</th></tr>\n",
+			     phase_names[phase->phase]);
+		for (size_t k = 0, next; k < phase->probe_count; k = next) {
+			for (next = k + 1;
+			     next < phase->probe_count &&
+			     is_alike(&phase->probes[k], &phase->probes[next]);)
+				next++;
+			add_row(out, &phase->probes[k], next - k);
 		}
-	buffer_print(out, "</table>\n");
+		buffer_print(out, "</table>\n");
+	}
 }
 
 static void add_findings(struct buffer *out, const struct findings *findings)
@@ -281,6 +332,7 @@ static void add_html(struct buffer *out, const struct report_entry *entry, size_
 {
 	char line[DIAG_PLACE_SIZE + DIAG_TEXT_SIZE];
 	const struct verdict *verdict = entry->verdict;
+	size_t all = 0, good = 0;
 
 	(void)index;
 	buffer_print(out, "<h1>Record <code>");
@@ -293,8 +345,15 @@ static void add_html(struct buffer *out, const struct report_entry *entry, size_
 		buffer_print(out, "</p>\n");
 		return;
 	}
-	buffer_print(out, "%zu of %zu checks passed</p>\n", verdict->checks_passed,
+	buffer_print(out, "%zu of %zu checks passed", verdict->checks_passed,
 		     verdict->checks_built_in);
+	if (verdict->judgement != JUDGEMENT_REFUSED) {
+		record_count_probes(&entry->case_->record, &all, &good);
+		buffer_print(out,
+			     "; %zu of %zu probes as expected, with their cause shown",
+			     good, all);
+	}
+	buffer_print(out, "</p>\n");
 	if (verdict->findings.count)
 		add_findings(out, &verdict->findings);
 	/* A refused record's tables would be somebody's claim, not an observation. */

@@ -75,6 +75,7 @@ static void add_human(struct buffer *out, const struct report_entry *entry, size
 {
 	const struct verdict *verdict = entry->verdict;
 	char line[DIAG_PLACE_SIZE + DIAG_TEXT_SIZE];
+	size_t all = 0, good = 0;
 
 	if (index)
 		buffer_add_byte(out, '\n');
@@ -85,8 +86,15 @@ static void add_human(struct buffer *out, const struct report_entry *entry, size
 	}
 	buffer_print(out, "%s: %s\n", entry->record_sha256,
 		     judgement_names[verdict->judgement]);
-	buffer_print(out, "  %zu of %zu checks passed\n", verdict->checks_passed,
+	buffer_print(out, "  %zu of %zu checks passed", verdict->checks_passed,
 		     verdict->checks_built_in);
+	if (verdict->judgement != JUDGEMENT_REFUSED) {
+		record_count_probes(&entry->case_->record, &all, &good);
+		buffer_print(out,
+			     "; %zu of %zu probes as expected, with their cause shown",
+			     good, all);
+	}
+	buffer_add_byte(out, '\n');
 	/* A refused record's table would be somebody's claim, not an observation. */
 	if (verdict->judgement != JUDGEMENT_REFUSED)
 		add_record(out, &entry->case_->record);

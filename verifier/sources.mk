@@ -76,3 +76,4 @@ judge_many_archives := verifier policy common
 judge_many_libraries := jansson nettle
 # Nothing can be changed unseen; TAMPER_ALL=1 tries every bit.
 tests += unit@600:tests/verifier/test_tamper.py
+tests += unit:tests/verifier/test_boundaries.py

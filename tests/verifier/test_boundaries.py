@@ -1,0 +1,222 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Each limit of the judgement from both sides: what lies on it is verified, what lies
+one beyond it is refused, with exactly its code."""
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.dirname(__file__))
+import evidence  # noqa: E402
+import samples  # noqa: E402
+
+S = samples.START
+# The sample: profile issued S-30, preflight S-100, preconditions and start S-1, phases
+# [S, S+15], [S+20, S+35], [S+40, S+55], [S+60, S+75]; window to S+50; residue S+80,
+# end S+81, preflight after S+90.
+PHASE, AGENT = "/phases/{}", "/phases/{}/agents/{}"
+
+
+def rec(*changes):
+    return [("record", place, value) for place, value in zip(changes[::2], changes[1::2])]
+
+
+def window(issued, expires):
+    return [("profile", "/issued_at_unix", issued), ("profile", "/expires_at_unix", expires),
+            ("record", "/inputs/issued_at_unix", issued),
+            ("record", "/inputs/expires_at_unix", expires)]
+
+
+def control(probe, before, after):
+    at = f"/phases/0/probes/{probe}/evidence/control"
+    return [("record", f"{at}/before/at_unix", before), ("record", f"{at}/after/at_unix", after)]
+
+
+# name, changes on the limit, changes beyond it, the codes beyond it
+LIMITS = [
+    ("the profile's age at the start", window(S - 61, S + 50), window(S - 62, S + 50),
+     "window"),
+    ("issued by the start", window(S - 1, S + 50), window(S, S + 50), "window"),
+    ("the longest window", window(S - 61, S + 50), window(S - 231, S + 50), "window"),
+    ("the preflight's age", [("pre", "/checked_at_unix", S - 901)],
+     [("pre", "/checked_at_unix", S - 902)], "preflight-age"),
+    ("preflight before preconditions", [("pre", "/checked_at_unix", S - 1)],
+     [("pre", "/checked_at_unix", S)], "time-order"),
+    ("preconditions from the preflight on", rec("/preconditions/checked_at_unix", "pre"),
+     rec("/preconditions/checked_at_unix", "pre-1"), "time-order"),
+    ("preconditions by the start", rec("/preconditions/checked_at_unix", S - 1),
+     rec("/preconditions/checked_at_unix", S), "time-order"),
+    ("start by the first phase", rec("/started_at_unix", S),
+     rec("/started_at_unix", S + 1), "phase-overlap"),
+    ("a phase after the one before", rec("/phases/1/started_at_unix", S + 15),
+     rec("/phases/1/started_at_unix", S + 14), "phase-overlap"),
+    ("the guard back within the window",
+     rec("/phases/1/completed_at_unix", S + 40), rec("/phases/1/completed_at_unix", S + 41),
+     "phase-overlap"),
+    ("residue after the phases", rec("/residue/measured_at_unix", S + 75),
+     rec("/residue/measured_at_unix", S + 74), "time-order"),
+    ("residue by the end", rec("/residue/measured_at_unix", S + 81),
+     rec("/residue/measured_at_unix", S + 82), "time-order"),
+    ("end after residue", rec("/completed_at_unix", S + 80), rec("/completed_at_unix", S + 79),
+     "time-order"),
+    ("end by the preflight after", rec("/completed_at_unix", S + 90),
+     rec("/completed_at_unix", S + 91), "time-order"),
+    ("six hours", [("post", "/checked_at_unix", "pre+21600")],
+     [("post", "/checked_at_unix", "pre+21601")], "too-long"),
+    ("a comparison in its phase", rec("/phases/0/comparisons/0/at_unix", S),
+     rec("/phases/0/comparisons/0/at_unix", S - 1), "comparison-time"),
+    ("a comparison by its phase's end", rec("/phases/0/comparisons/1/at_unix", S + 15),
+     rec("/phases/0/comparisons/1/at_unix", S + 16), "comparison-time"),
+    ("comparisons in order", rec("/phases/0/comparisons/1/at_unix", S + 1),
+     rec("/phases/0/comparisons/1/at_unix", S), "comparison-time"),
+    ("the open window", rec("/phases/2/comparisons/0/at_unix", S + 50),
+     rec("/phases/2/comparisons/0/at_unix", S + 51), "expiry-early"),
+    ("the closed window", rec("/phases/2/comparisons/1/at_unix", S + 50),
+     rec("/phases/2/comparisons/1/at_unix", S + 49), "expiry-early"),
+    ("the third phase begins in the window",
+     rec("/phases/2/started_at_unix", S + 41), rec("/phases/2/started_at_unix", S + 42),
+     "comparison-time"),
+    ("generations within a phase", rec("/phases/0/comparisons/1/generation", 100),
+     rec("/phases/0/comparisons/1/generation", 99), "comparison-time"),
+    ("generations between phases", rec("/phases/1/comparisons/0/generation", 101),
+     rec("/phases/1/comparisons/0/generation", 100), "comparison-time"),
+    ("a probe in its phase", [("record", "/phases/0/probes/0/evidence/at_unix", S)],
+     [("record", "/phases/0/probes/0/evidence/at_unix", S - 1)], "probe-time"),
+    ("a probe by its phase's end", [("record", "/phases/0/probes/0/evidence/at_unix", S + 15)],
+     [("record", "/phases/0/probes/0/evidence/at_unix", S + 16)], "probe-time"),
+    ("how long a probe took", rec("/phases/0/probes/0/evidence/elapsed_us", 7000000),
+     rec("/phases/0/probes/0/evidence/elapsed_us", 7000001), "probe-time"),
+    ("a control in its phase", control(6, S, S + 15), control(6, S - 1, S + 15),
+     "probe-time"),
+    ("a control by its phase's end", control(6, S, S + 15), control(6, S, S + 16),
+     "probe-time"),
+    ("how long a control took",
+     rec("/phases/0/probes/6/evidence/control/before/elapsed_us", 6000000),
+     rec("/phases/0/probes/6/evidence/control/before/elapsed_us", 6000001), "probe-time"),
+    ("controls around the probe", control(6, S + 5, S + 5), control(6, S + 6, S + 6),
+     {"probe-basis", "probe-conclusive"}),
+    ("controls around the probe, after", control(6, S + 5, S + 5), control(6, S + 4, S + 4),
+     {"probe-basis", "probe-conclusive"}),
+    ("after the window's end, and grace", rec("/phases/2/probes/4/evidence/at_unix", S + 53),
+     rec("/phases/2/probes/4/evidence/at_unix", S + 52),
+     {"expiry-early", "probe-basis", "probe-conclusive"}),
+    ("more than one subordinate range",
+     rec("/preconditions/subordinate_uids", [{"start": 100000, "count": 65536},
+                                             {"start": 165536, "count": 5}]),
+     rec("/preconditions/subordinate_uids", [{"start": 100000, "count": 65536},
+                                             {"start": 165535, "count": 5}]), "subjects"),
+    ("a range below another",
+     rec("/preconditions/subordinate_uids", [{"start": 100000, "count": 65536},
+                                             {"start": 99990, "count": 10}]),
+     rec("/preconditions/subordinate_uids", [{"start": 100000, "count": 65536},
+                                             {"start": 99990, "count": 11}]), "subjects"),
+    ("a range that ends before the user",
+     rec("/preconditions/subordinate_uids", [{"start": 100000, "count": 65536},
+                                             {"start": 1400, "count": 100}]),
+     rec("/preconditions/subordinate_uids", [{"start": 100000, "count": 65536},
+                                             {"start": 1400, "count": 101}]), "subjects"),
+    ("a range that begins after the user",
+     rec("/preconditions/subordinate_uids", [{"start": 100000, "count": 65536},
+                                             {"start": 1501, "count": 9}]),
+     rec("/preconditions/subordinate_uids", [{"start": 100000, "count": 65536},
+                                             {"start": 1500, "count": 9}]), "subjects"),
+    ("a range that root is not in",
+     rec("/preconditions/subordinate_uids", [{"start": 100000, "count": 65536},
+                                             {"start": 1, "count": 9}]),
+     rec("/preconditions/subordinate_uids", [{"start": 100000, "count": 65536},
+                                             {"start": 0, "count": 9}]), "subjects"),
+    ("ids in a second range",
+     rec("/preconditions/subordinate_uids", [{"start": 100000, "count": 65532}]),
+     rec("/preconditions/subordinate_uids", [{"start": 100000, "count": 65531},
+                                             {"start": 200000, "count": 9}]), "agent-ids"),
+    ("the control's cgroup beside the worker's",
+     [("record", f"/phases/{i}/agents/0/cgroup", "system.slice/netproof-worker.servicex")
+      for i in range(4)],
+     [("record", f"/phases/{i}/agents/0/cgroup", "system.slice/netproof-worker.service/x")
+      for i in range(4)], "agent-cgroup"),
+    ("the control's cgroup beside the daemon's",
+     [("record", f"/phases/{i}/agents/0/cgroup",
+       "user.slice/user-1500.slice/user@1500.servicex") for i in range(4)],
+     [("record", f"/phases/{i}/agents/0/cgroup",
+       "user.slice/user-1500.slice/user@1500.service/x") for i in range(4)], "agent-cgroup"),
+]
+
+
+def put(case, changes):
+    for name, place, value in changes:
+        if isinstance(value, str) and value.startswith("pre"):
+            value = case.pre["checked_at_unix"] + int(value[3:] or 0)
+        document = getattr(case, name)
+        parts = place.split("/")[1:]
+        for part in parts[:-1]:
+            document = document[int(part) if isinstance(document, list) else part]
+        document[int(parts[-1]) if isinstance(document, list) else parts[-1]] = value
+    case.rebind()
+
+
+class BoundariesTest(unittest.TestCase):
+    maxDiff = None
+
+    def judge(self, changes):
+        with evidence.Folder() as folder:
+            case = evidence.Case()
+            put(case, changes)
+            names = case.write(folder)
+            return evidence.review(folder, names["record"], names["post"])
+
+    def test_limits(self):
+        for name, on, beyond, codes in LIMITS:
+            with self.subTest(name):
+                status, review, found = self.judge(on)
+                self.assertEqual((status, found), (0, set()), review["findings"])
+                status, review, found = self.judge(beyond)
+                codes = {codes} if isinstance(codes, str) else codes
+                self.assertEqual((status, found), (1, codes), review["findings"])
+
+    def test_a_moved_ruleset_compared_again(self):
+        """Between begin and end: `moved`, with a generation that rose."""
+        def change(case, generation):
+            rows = case.record["phases"][0]["comparisons"]
+            rows.insert(1, {**rows[0], "cause": "moved", "generation": generation})
+            rows[2]["generation"] = max(generation, rows[2]["generation"])
+            for phase in case.record["phases"][1:]:
+                for row in phase["comparisons"]:
+                    row["generation"] += 10
+
+        for generation, wanted in ((101, (0, set())), (100, (1, {"comparison-time"}))):
+            with self.subTest(generation), evidence.Folder() as folder:
+                case = evidence.Case()
+                change(case, generation)
+                names = case.write(folder)
+                status, review, codes = evidence.review(folder, names["record"],
+                                                        names["post"])
+                self.assertEqual((status, codes), wanted, review["findings"])
+
+    def test_states_within_the_third_phase(self):
+        """Open at first; expired once and for all."""
+        def row(case, like, at, generation):
+            rows = case.record["phases"][2]["comparisons"]
+            return {**rows[like], "cause": "moved", "at_unix": S + at,
+                    "generation": generation}
+
+        ways = {"open, open, expired": ([(0, 45, 103)], set()),
+                "open, expired, expired": ([(1, 51, 103)], set()),
+                "open, open, expired, expired": ([(0, 45, 103), (1, 51, 104)], set()),
+                "expired, open": ([(1, 50, 103), (0, 50, 104)], {"comparison-state"})}
+        for name, (rows, wanted) in ways.items():
+            with self.subTest(name), evidence.Folder() as folder:
+                case = evidence.Case()
+                comparisons = case.record["phases"][2]["comparisons"]
+                comparisons[1:1] = [row(case, *values) for values in rows]
+                comparisons[-1]["generation"] = 105
+                for comparison in case.record["phases"][3]["comparisons"]:
+                    comparison["generation"] = 110
+                names = case.write(folder)
+                status, review, codes = evidence.review(folder, names["record"],
+                                                        names["post"])
+                self.assertEqual((status, codes), (1 if wanted else 0, wanted),
+                                 review["findings"])
+
+
+if __name__ == "__main__":
+    unittest.main()
