@@ -222,14 +222,21 @@ static void add_rejects(const struct compilation *to)
 		 MARK_OURS_MASK, MARK_OURS);
 }
 
-static void add_backstop(const struct compilation *to)
+/* Compares each range: a set would be of intervals, see the theory of operation. */
+static void add_backstop(const struct compilation *to, const struct subjects *subjects)
 {
-	add_rule(to, "marked_output",
-		 "meta skuid @subjects ct mark & 0x%08x != @flows " REJECT,
-		 RULESET_FLOW_MASK);
-	add_rule(to, "marked_output",
-		 "ct mark & 0x%08x == 0x%08x ct mark & 0x%08x != @flows " REJECT,
-		 MARK_OURS_MASK, MARK_OURS, RULESET_FLOW_MASK);
+	for (size_t i = 0; i < subjects->count; i++) {
+		const struct subject_range *range = &subjects->ranges[i];
+
+		if (range->first == range->last)
+			add_rule(to, "marked_output", "meta skuid %u " REJECT,
+				 range->first);
+		else
+			add_rule(to, "marked_output", "meta skuid %u-%u " REJECT,
+				 range->first, range->last);
+	}
+	add_rule(to, "marked_output", "ct mark & 0x%08x == 0x%08x " REJECT,
+		 MARK_OURS_MASK, MARK_OURS);
 }
 
 /* Binds a connection to the scoped listener that receives it. One that somebody
@@ -302,7 +309,9 @@ int ruleset_compile(const struct site *site, const struct profile *profile, uint
 	add_replies(&to);
 	add_rejects(&to);
 	add_bindings(&to);
-	add_backstop(&to);
+	add_rule(&to, "marked_output", "%s ct mark & 0x%08x @flows counter accept",
+		 to.window, RULESET_FLOW_MASK);
+	add_backstop(&to, subjects);
 	return buffer_take(&text, ret_text, diag);
 }
 
@@ -320,9 +329,7 @@ int ruleset_compile_guard(const char *table, const struct subjects *subjects,
 	delete_timed_sets(&to);
 	add_subjects(&to, subjects);
 	add_rule(&to, "output", "meta skuid @subjects " REJECT);
-	add_rule(&to, "marked_output", "meta skuid @subjects " REJECT);
-	add_rule(&to, "marked_output", "ct mark & 0x%08x == 0x%08x " REJECT,
-		 MARK_OURS_MASK, MARK_OURS);
+	add_backstop(&to, subjects);
 	return buffer_take(&text, ret_text, diag);
 }
 

@@ -19,27 +19,32 @@
  * whatever it was in before:
  *
  *	guard	chain output (-310)		reject subjects
- *		chain marked_output (-150)	reject subjects; reject marked flows
+ *		chain marked_output (-150)	the backstop: reject subjects; reject
+ *						marked flows
  *	window	chain scoped_output (-150)	the grants; reject subjects; marked
  *						flows in @flows; reject marked flows
  *		chain scoped_input (-150)	binds what scoped listeners receive
- *		chain marked_output (-150)	the backstop, see below
+ *		chain marked_output (-150)	marked flows in @flows; the backstop
  *
- * A packet reads the kernel's generation anew in each base chain. So it can see
- * one chain as it was before a transaction and the next as it is after it, and a
- * chain that is empty in one state protects nothing at the moment of change.
- * Hence, with scoped_output evaluated before marked_output:
+ * A transaction is one change for a rule, but not for a packet, in two ways that
+ * both let packets through when they were tried on a running kernel:
  *
- *   window to guard: output was still empty; scoped_output either still holds the
- *   grants, or is empty, and then marked_output holds the guard: which therefore
- *   rejects subjects too, not marked flows alone;
- *   guard to window: output rejects, or all that follows is new, unless the packet
- *   set out before scoped_output was registered; and a packet without a uid
- *   passes output and an empty scoped_output. Both meet the backstop.
+ *   - A packet reads the kernel's generation anew in each base chain. It can see one
+ *     chain as it was before and the next as it is after, and a chain that is
+ *     empty in one state protects nothing at the moment of change.
+ *   - A new set of intervals, named or not, is found empty for a moment after the
+ *     rules that look into it are in force (6.18: about one packet in four
+ *     reloads under a storm). A plain set, or a comparison, is not.
  *
- * The backstop rejects packets of subjects and packets of marked flows whose mark
- * is not in @flows: nothing that scoped_output accepts. The order of the two
- * chains comes from the kernel: of equal priorities, the one registered later
+ * The backstop closes both. It is there in both states, it is evaluated last, and it
+ * compares uids without a set. From window to guard, scoped_output either still
+ * holds the grants, or is empty, and then marked_output holds the guard. From guard to
+ * window, output rejects, or all that follows is new, but for a packet that set out
+ * before scoped_output was registered, or that has no uid and passed scoped_output
+ * while it was empty: both meet the window's backstop, which lets nothing pass that
+ * is not marked by this very window.
+ *
+ * "Last" comes from the kernel: of equal priorities, the chain registered later
  * runs first, so every text here and every netlink batch elsewhere creates
  * marked_output before scoped_output and never deletes one of them alone.
  *

@@ -12,8 +12,9 @@
 #include "policy/kernel/nfnl.h"
 #include "policy/mark.h"
 
-/* 2 elements of 24 bytes for each range and the first; the rest is under 1 KiB. */
-#define GUARD_BATCH_SIZE 16384
+/* For each range 2 elements of 24 bytes and a rule of under 400; the rest is under
+ * 2 KiB. */
+#define GUARD_BATCH_SIZE 65536
 
 #define GUARD_PRIORITY (-310)        /* before connection tracking, -200 */
 #define GUARD_MARKED_PRIORITY (-150) /* after it: marks are there */
@@ -353,27 +354,70 @@ static struct nlattr *start_rule(struct nfnl_batch *batch, const char *table,
 	return nfnl_nest(batch, NFTA_RULE_EXPRESSIONS);
 }
 
-/* meta skuid @subjects: the set is ordered as numbers are, so in network order. */
-static void put_subjects_rule(struct nfnl_batch *batch, const char *table,
-			      const char *chain)
+/* The owner of the packet's socket, in register 1. */
+static void put_skuid(struct nfnl_batch *batch)
 {
 	static const uint32_t meta[][2] = {{NFTA_META_KEY, NFT_META_SKUID},
 					   {NFTA_META_DREG, NFT_REG_1}};
+
+	put_numbers(batch, "meta", meta, ARRAY_SIZE(meta));
+}
+
+/* Register 1 in network order, in which bytes compare as numbers do. */
+static void put_network_order(struct nfnl_batch *batch)
+{
 	static const uint32_t order[][2] = {{NFTA_BYTEORDER_SREG, NFT_REG_1},
 					    {NFTA_BYTEORDER_DREG, NFT_REG_1},
 					    {NFTA_BYTEORDER_OP, NFT_BYTEORDER_HTON},
 					    {NFTA_BYTEORDER_LEN, 4},
 					    {NFTA_BYTEORDER_SIZE, 4}};
-	struct nlattr *rule = start_rule(batch, table, chain);
+
+	put_numbers(batch, "byteorder", order, ARRAY_SIZE(order));
+}
+
+/* Compares register 1. */
+static void put_comparison(struct nfnl_batch *batch, enum nft_cmp_ops operation,
+			   uint32_t bytes)
+{
+	struct expression started = start_expression(batch, "cmp");
+
+	nfnl_put_u32(batch, NFTA_CMP_SREG, NFT_REG_1);
+	nfnl_put_u32(batch, NFTA_CMP_OP, operation);
+	put_data(batch, NFTA_CMP_DATA, bytes);
+	end_expression(batch, &started);
+}
+
+/* meta skuid @subjects */
+static void put_subjects_rule(struct nfnl_batch *batch, const char *table)
+{
+	struct nlattr *rule = start_rule(batch, table, output_chain);
 	struct expression started;
 
-	put_numbers(batch, "meta", meta, ARRAY_SIZE(meta));
-	put_numbers(batch, "byteorder", order, ARRAY_SIZE(order));
+	put_skuid(batch);
+	put_network_order(batch);
 	started = start_expression(batch, "lookup");
 	nfnl_put_u32(batch, NFTA_LOOKUP_SREG, NFT_REG_1);
 	nfnl_put_string(batch, NFTA_LOOKUP_SET, subjects_set);
 	nfnl_put_u32(batch, NFTA_LOOKUP_SET_ID, 1);
 	end_expression(batch, &started);
+	put_verdict(batch);
+	nfnl_nest_end(batch, rule);
+}
+
+/* meta skuid UID, or FIRST-LAST: without a set, see policy/ruleset.h. */
+static void put_range_rule(struct nfnl_batch *batch, const char *table,
+			   const struct subject_range *range)
+{
+	struct nlattr *rule = start_rule(batch, table, marked_chain);
+
+	put_skuid(batch);
+	if (range->first == range->last) {
+		put_comparison(batch, NFT_CMP_EQ, range->first);
+	} else {
+		put_network_order(batch);
+		put_comparison(batch, NFT_CMP_GTE, htonl(range->first));
+		put_comparison(batch, NFT_CMP_LTE, htonl(range->last));
+	}
 	put_verdict(batch);
 	nfnl_nest_end(batch, rule);
 }
@@ -395,11 +439,7 @@ static void put_marked_rule(struct nfnl_batch *batch, const char *table)
 	put_data(batch, NFTA_BITWISE_MASK, MARK_OURS_MASK);
 	put_data(batch, NFTA_BITWISE_XOR, 0);
 	end_expression(batch, &started);
-	started = start_expression(batch, "cmp");
-	nfnl_put_u32(batch, NFTA_CMP_SREG, NFT_REG_1);
-	nfnl_put_u32(batch, NFTA_CMP_OP, NFT_CMP_EQ);
-	put_data(batch, NFTA_CMP_DATA, MARK_OURS);
-	end_expression(batch, &started);
+	put_comparison(batch, NFT_CMP_EQ, MARK_OURS);
 	put_verdict(batch);
 	nfnl_nest_end(batch, rule);
 }
@@ -422,8 +462,9 @@ static int load(struct nfnl *nfnl, const struct survey *survey,
 	if (survey->has_table && !survey->is_foreign)
 		put_flush(&batch, survey);
 	put_set(&batch, table, subjects);
-	put_subjects_rule(&batch, table, output_chain);
-	put_subjects_rule(&batch, table, marked_chain);
+	put_subjects_rule(&batch, table);
+	for (size_t i = 0; i < subjects->count; i++)
+		put_range_rule(&batch, table, &subjects->ranges[i]);
 	put_marked_rule(&batch, table);
 	return nfnl_batch_commit(&batch, nfnl, table, diag);
 }

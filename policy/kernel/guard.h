@@ -30,7 +30,8 @@
  *     }
  *     chain marked_output {
  *       type filter hook output priority -150; policy accept;
- *       meta skuid @subjects counter reject with icmpx admin-prohibited
+ *       meta skuid UID-OR-RANGE counter reject with icmpx admin-prohibited
+ *         (one for each of the subjects' ranges)
  *       ct mark & MARK_OURS_MASK == MARK_OURS counter reject with icmpx
  *         admin-prohibited
  *     }

@@ -19,7 +19,7 @@ WINDOW = 250
 
 # What a rule is made of, longest first: each is taken out, one at a time.
 STATEMENTS = re.compile(
-    r"""meta\ time\ \S+ | meta\ skuid\ (?:!=\ )?@\w+ | socket\ cgroupv2\ level\ \d\ @\w+
+    r"""meta\ time\ \S+ | meta\ skuid\ \S+ | socket\ cgroupv2\ level\ \d\ @\w+
     | ip\ [sd]addr\ \S+ | (?:tcp|udp)\ [sd]port\ \d+
     | tcp\ flags\ &\ \([^)]*\)\ ==\ \w+ | ct\ state\ \w+ | ct\ status\ \w+
     | ct\ direction\ \w+ | ct\ mark\ set\ \S+ | ct\ mark\ &\ \S+\ ==\ \S+
@@ -111,7 +111,7 @@ MUTATIONS = {
         edit(r"^add rule.* scoped_output ct mark & 0xfff00000.*reject.*\n", ""),
         ["chain scoped_output: rule ", "is missing", "ct mark 0x4e500000/12"]),
     "the backstop missing": (edit(r"^add rule.* marked_output meta skuid.*\n", ""),
-                             ["chain marked_output: rule 1 is missing"]),
+                             ["chain marked_output: rule 2 is missing"]),
     "two rules in the other order": (lambda text: swap_lines(
         r"scoped_output meta skuid @subjects", r"scoped_output meta time.*@flows", text),
         ["is in the wrong place: it must be rule "]),
@@ -338,11 +338,12 @@ class MutationTest(Base):
             for number, statement in enumerate(STATEMENTS.finditer(body)):
                 with self.subTest(chain=chain, rule=rules[chain], without=statement.group()):
                     self.fresh()
-                    body_now = self.text.split("\n")[at].split(" ", 5)[5]
+                    lines_now = self.text.split("\n")
+                    *command, body_now = lines_now[at].split(" ", 5)
                     again = list(STATEMENTS.finditer(body_now))[number]
-                    changed = self.text.replace(body_now, (
-                        body_now[:again.start()] + body_now[again.end():]).strip(), 1)
-                    self.load(changed)
+                    lines_now[at] = " ".join([*command, (
+                        body_now[:again.start()] + body_now[again.end():]).strip()])
+                    self.load("\n".join(lines_now))
                     count += 1
                     if body_now[again.start():].startswith("meta l4proto tcp tcp flags"):
                         self.assert_equal()  # nft puts it there by itself

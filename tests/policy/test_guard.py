@@ -116,6 +116,12 @@ class SameTest(Base):
                 elements = ", ".join(f"{a}-{b}" if a != b else str(a) for a, b in joined)
                 text = re.sub(r"elements = \{.*?\}", f"elements = {{ {elements} }}",
                               self.guard)
+                # The backstop has a rule for each range.
+                text = re.sub(r"(?m)(^add rule inet \w+ marked_output meta skuid )\S+"
+                              r"( .*\n)(?:\1.*\n)*",
+                              lambda rule: "".join(
+                                  rule.group(1) + element + rule.group(2)
+                                  for element in elements.split(", ")), text)
                 space.run([GUARD_LOAD, self.world.table, *ranges])
                 show = [w.NET_POLICY, "kernel-form", "--table", self.world.table]
                 netlink = space.run(show).stdout
