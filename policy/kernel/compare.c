@@ -264,7 +264,8 @@ static int compare_entries(struct sides *sides, struct diag *diag)
 
 	/* What differs in kernel form is reported from there, in nft's own syntax
 	 * beside the attributes. */
-	if (is_same(wanted, live) || sides->differences || !live->size || !wanted->size)
+	if (sides->pair.is_listed_alike || sides->differences || !live->size ||
+	    !wanted->size || is_same(wanted, live))
 		return 0;
 	error = take_entries(sides, wanted, &wanted_entries, diag);
 	if (!error)

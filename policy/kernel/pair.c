@@ -30,25 +30,30 @@
 #define PAIR_PAUSE_NS 20000000L
 
 enum blob {
+	BLOB_LIVE_MESSAGES,
+	BLOB_LIVE_JSON,
 	BLOB_LIVE_ENTRIES,
 	BLOB_LIVE_LISTING,
 	BLOB_MESSAGES,
-	BLOB_ENTRIES,
+	BLOB_JSON,
 	BLOB_LISTING,
 	BLOB_COUNT,
 };
 
 /* What the children write, in memory shared with them. */
 struct shared {
-	struct diag live;    /* why the live table has no entries */
-	struct diag wanted;  /* why the policy could not be loaded and dumped */
-	struct diag listing; /* why it has no entries */
+	struct diag live;        /* why the live table could not be dumped */
+	struct diag live_json;   /* why it has no entries */
+	struct diag wanted;      /* why the policy could not be loaded and dumped */
+	struct diag wanted_json; /* why it has no entries */
 	bool is_live_done, is_wanted_done;
+	uint32_t generation;
+	int64_t before_ms, after_ms;
 };
 
 struct job {
 	const char *table, *text;
-	bool has_live, has_listings;
+	bool has_listings;
 	int blobs[BLOB_COUNT]; /* memfds */
 	struct shared *shared;
 };
@@ -80,21 +85,6 @@ static int write_blob(const struct job *job, enum blob blob, const struct bytes 
 	return 0;
 }
 
-/* Lists the table and writes its normalized entries. */
-static int list_entries(const struct job *job, enum blob blob, struct diag *diag)
-{
-	OWN(own_bytes) struct bytes text = {0}, canonical = {0};
-	OWN(own_json) json_t *entries = NULL;
-	int error = listing_read(job->table, LISTING_JSON, &text, diag);
-
-	if (!error)
-		error = normalize_listing(text.data, text.size, "listing", job->table,
-					  &entries, diag);
-	if (!error)
-		error = canonical_write(entries, &canonical, diag);
-	return error ? error : write_blob(job, blob, &canonical, diag);
-}
-
 /* For a report; a report without it says less. */
 static void list_text(const struct job *job, enum blob blob)
 {
@@ -106,25 +96,43 @@ static void list_text(const struct job *job, enum blob blob)
 		write_blob(job, blob, &text, &ignored);
 }
 
-static int dump_wanted(const struct job *job, struct diag *diag)
+static int list_json(const struct job *job, enum blob blob, struct bytes *ret_text,
+		     struct diag *diag)
 {
-	OWN(own_bytes) struct bytes messages = {0};
+	int error = listing_read(job->table, LISTING_JSON, ret_text, diag);
+
+	return error ? error : write_blob(job, blob, ret_text, diag);
+}
+
+/* The normalized entries of a listing, canonical. */
+static int normalize(const char *table, const struct bytes *text,
+		     struct bytes *ret_entries, struct diag *diag)
+{
+	OWN(own_json) json_t *entries = NULL;
+	int error = normalize_listing(text->data, text->size, "listing", table, &entries,
+				      diag);
+
+	return error ? error : canonical_write(entries, ret_entries, diag);
+}
+
+/* Dumps the table in the namespace that the caller is in. */
+static int dump(const struct job *job, enum blob blob, struct bytes *ret_messages,
+		uint32_t *ret_generation, struct diag *diag)
+{
 	OWN(nfnl_close) struct nfnl nfnl = {0};
-	uint32_t generation;
 	int error = nfnl_open(&nfnl, diag);
 
 	if (!error)
-		error = kdump_table(&nfnl, NFPROTO_INET, job->table, &messages,
-				    &generation, diag);
-	if (!error && !messages.size)
-		error = diag_fail(diag, 0, NULL, "the policy's text makes no table %s",
-				  job->table);
-	return error ? error : write_blob(job, BLOB_MESSAGES, &messages, diag);
+		error = kdump_table(&nfnl, NFPROTO_INET, job->table, ret_messages,
+				    ret_generation, diag);
+	return error ? error : write_blob(job, blob, ret_messages, diag);
 }
 
 static void make_wanted(const struct job *job)
 {
+	OWN(own_bytes) struct bytes messages = {0}, json = {0};
 	struct shared *shared = job->shared;
+	uint32_t generation;
 	int error = 0;
 
 	if (unshare(CLONE_NEWNET) != 0)
@@ -133,18 +141,38 @@ static void make_wanted(const struct job *job)
 	if (!error)
 		error = listing_load(job->text, &shared->wanted);
 	if (!error)
-		error = dump_wanted(job, &shared->wanted);
-	if (!error && list_entries(job, BLOB_ENTRIES, &shared->listing) == 0)
+		error = dump(job, BLOB_MESSAGES, &messages, &generation, &shared->wanted);
+	if (!error && !messages.size)
+		error = diag_fail(&shared->wanted, 0, NULL,
+				  "the policy's text makes no table %s", job->table);
+	if (!error && list_json(job, BLOB_JSON, &json, &shared->wanted_json) == 0)
 		list_text(job, BLOB_LISTING);
 	shared->is_wanted_done = true;
 }
 
+static int make_live_entries(const struct job *job, struct diag *diag)
+{
+	OWN(own_bytes) struct bytes json = {0}, entries = {0};
+	int error = list_json(job, BLOB_LIVE_JSON, &json, diag);
+
+	if (!error)
+		error = normalize(job->table, &json, &entries, diag);
+	return error ? error : write_blob(job, BLOB_LIVE_ENTRIES, &entries, diag);
+}
+
 static void make_live(const struct job *job)
 {
-	if (job->has_live &&
-	    list_entries(job, BLOB_LIVE_ENTRIES, &job->shared->live) == 0)
+	OWN(own_bytes) struct bytes messages = {0};
+	struct shared *shared = job->shared;
+	int error;
+
+	shared->before_ms = clock_wall_ms();
+	error = dump(job, BLOB_LIVE_MESSAGES, &messages, &shared->generation,
+		     &shared->live);
+	shared->after_ms = clock_wall_ms();
+	if (!error && messages.size && make_live_entries(job, &shared->live_json) == 0)
 		list_text(job, BLOB_LIVE_LISTING);
-	job->shared->is_live_done = true;
+	shared->is_live_done = true;
 }
 
 /* The function of the first child: forks the one with the namespace, and lists the
@@ -228,33 +256,119 @@ static struct diag read_diag(const struct diag *shared)
 	return diag;
 }
 
-static int take_results(const struct job *job, struct pair *pair, struct diag *diag)
+/* What keeps a side from being known at all. */
+static int check_side(const struct diag *why, bool is_done, const char *prefix,
+		      struct diag *diag)
 {
-	static const char died[] = "the process that %s ended by itself";
-	const struct shared *shared = job->shared;
-	int error;
-
-	pair->live.no_entries = read_diag(&shared->live);
-	pair->wanted.no_entries = read_diag(&shared->listing);
-	if (shared->wanted.kind != DIAG_NONE) {
-		*diag = read_diag(&shared->wanted);
-		diag_prefix(diag, "scratch namespace");
+	if (why->kind != DIAG_NONE) {
+		*diag = read_diag(why);
+		diag_prefix(diag, prefix);
 		return -EIO;
 	}
-	if (!shared->is_wanted_done)
-		return diag_fail(diag, 0, "scratch namespace", died, "loads the policy");
-	if (!shared->is_live_done)
-		diag_fail(&pair->live.no_entries, 0, job->table, died, "lists it");
-	error = read_blob(job, BLOB_LIVE_ENTRIES, &pair->live.entries, diag);
+	if (!is_done)
+		return diag_fail(diag, 0, prefix, "the process at work in it has died");
+	return 0;
+}
+
+/* `{"packets": 7, "bytes": 8` or a number, wherever a listing has the key before it.
+ * Returns how many bytes of `text` that is, 0 if it is something else. */
+static size_t skip_numbers(const char *text)
+{
+	static const char packets[] = "{\"packets\": ", bytes[] = ", \"bytes\": ";
+	const char *at = text;
+
+	if (*at != '{')
+		return strspn(at, "0123456789");
+	if (strncmp(at, packets, strlen(packets)) != 0)
+		return 0;
+	at += strlen(packets);
+	at += strspn(at, "0123456789");
+	if (strncmp(at, bytes, strlen(bytes)) != 0)
+		return 0;
+	at += strlen(bytes);
+	at += strspn(at, "0123456789");
+	return (size_t)(at - text);
+}
+
+/* Whether two listings are the same text but for the values of `"handle"` and of
+ * `"counter"`, which normalizing takes away wherever they are. A quote in a string
+ * has a backslash before it, so these bytes are always a key. Strict: "no" for
+ * whatever is not understood. Both end with a NUL. */
+static bool is_alike(const struct bytes *a, const struct bytes *b)
+{
+	static const char *const keys[] = {"\"handle\": ", "\"counter\": "};
+	const char *left = a->data, *right = b->data;
+
+	if (!left || !right || strlen(left) != a->size || strlen(right) != b->size)
+		return false;
+	while (*left && *left == *right) {
+		bool is_key = false;
+
+		for (size_t i = 0; *left == '"' && i < ARRAY_SIZE(keys); i++) {
+			size_t length = strlen(keys[i]);
+
+			if ((left > a->data && left[-1] == '\\') ||
+			    strncmp(left, keys[i], length) != 0 ||
+			    strncmp(right, keys[i], length) != 0)
+				continue;
+			left += length;
+			right += length;
+			left += skip_numbers(left);
+			right += skip_numbers(right);
+			is_key = true;
+			break;
+		}
+		if (!is_key) {
+			left++;
+			right++;
+		}
+	}
+	return !*left && !*right;
+}
+
+/* The entries of the wanted side: those of the live one if the listings are alike. */
+static int take_entries(const struct job *job, struct pair *pair, struct diag *diag)
+{
+	OWN(own_bytes) struct bytes live = {0}, wanted = {0};
+	int error = read_blob(job, BLOB_LIVE_ENTRIES, &pair->live.entries, diag);
+
 	if (!error)
-		error = read_blob(job, BLOB_LIVE_LISTING, &pair->live.listing, diag);
+		error = read_blob(job, BLOB_LIVE_JSON, &live, diag);
+	if (!error)
+		error = read_blob(job, BLOB_JSON, &wanted, diag);
+	if (error)
+		return error;
+	pair->is_listed_alike = pair->live.entries.size && is_alike(&live, &wanted);
+	if (pair->is_listed_alike || pair->wanted.no_entries.kind != DIAG_NONE)
+		return 0;
+	/* Not to be normalized: as good as not listed. */
+	normalize(job->table, &wanted, &pair->wanted.entries, &pair->wanted.no_entries);
+	return 0;
+}
+
+static int take_results(const struct job *job, struct pair *pair, struct diag *diag)
+{
+	const struct shared *shared = job->shared;
+	int error = check_side(&shared->wanted, shared->is_wanted_done,
+			       "scratch namespace", diag);
+
+	if (!error)
+		error = check_side(&shared->live, shared->is_live_done, job->table, diag);
+	if (error)
+		return error;
+	pair->generation = shared->generation;
+	pair->before_ms = shared->before_ms;
+	pair->after_ms = shared->after_ms;
+	pair->live.no_entries = read_diag(&shared->live_json);
+	pair->wanted.no_entries = read_diag(&shared->wanted_json);
+	error = read_blob(job, BLOB_LIVE_MESSAGES, &pair->live.messages, diag);
 	if (!error)
 		error = read_blob(job, BLOB_MESSAGES, &pair->wanted.messages, diag);
 	if (!error)
-		error = read_blob(job, BLOB_ENTRIES, &pair->wanted.entries, diag);
+		error = read_blob(job, BLOB_LIVE_LISTING, &pair->live.listing, diag);
 	if (!error)
 		error = read_blob(job, BLOB_LISTING, &pair->wanted.listing, diag);
-	return error;
+	return error ? error : take_entries(job, pair, diag);
 }
 
 static int run_job(struct job *job, struct pair *pair, struct diag *diag)
@@ -276,24 +390,18 @@ static int run_job(struct job *job, struct pair *pair, struct diag *diag)
 	return error ? error : take_results(job, pair, diag);
 }
 
-static int read_once(struct nfnl *nfnl, const char *table, const char *text,
-		     bool has_listings, struct pair *pair, struct diag *diag)
+static int read_once(const char *table, const char *text, bool has_listings,
+		     struct pair *pair, struct diag *diag)
 {
 	OWN(release_job)
 	struct job job = {
 		.table = table,
 		.text = text,
 		.has_listings = has_listings,
-		.blobs = {-1, -1, -1, -1, -1},
+		.blobs = {-1, -1, -1, -1, -1, -1, -1},
 	};
-	int error;
 
-	pair->before_ms = clock_wall_ms();
-	error = kdump_table(nfnl, NFPROTO_INET, table, &pair->live.messages,
-			    &pair->generation, diag);
-	pair->after_ms = clock_wall_ms();
-	job.has_live = pair->live.messages.size != 0;
-	return error ? error : run_job(&job, pair, diag);
+	return run_job(&job, pair, diag);
 }
 
 int pair_read(const char *table, const char *text, bool has_listings,
@@ -312,7 +420,7 @@ int pair_read(const char *table, const char *text, bool has_listings,
 			nanosleep(&pause, NULL);
 			pause.tv_nsec *= 2;
 		}
-		error = read_once(&nfnl, table, text, has_listings, &pair, diag);
+		error = read_once(table, text, has_listings, &pair, diag);
 		if (!error)
 			error = nfnl_generation(&nfnl, &generation, diag);
 		if (error)

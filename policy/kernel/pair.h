@@ -19,13 +19,16 @@
  * gives the namespace a name, and every child dies with its parent, by any signal:
  * so the kernel takes the namespace away when we end, however we end.
  *
- * Meanwhile another child lists the live table. It is dumped over netlink here,
- * before; if the generation has moved by the time the listing is there, both are
- * done again, a bounded number of times: the two forms of a side are always of
- * one ruleset.
+ * Meanwhile another child dumps the live table over netlink and lists it. If the
+ * generation has moved by the time the listing is there, all is done again, a bounded
+ * number of times: the two forms of a side are always of one ruleset.
  *
  * A listing that cannot be made is kept apart from the dump: libnftables may die on
  * what somebody did to the table, and the dump still tells what that was.
+ *
+ * Normalizing a listing costs about half of making it. Two listings whose texts are the
+ * same but for handles and counters have the same entries, so the second one is
+ * normalized only if they are not.
  */
 
 struct pair_side {
@@ -37,6 +40,7 @@ struct pair_side {
 
 struct pair {
 	struct pair_side live, wanted;
+	bool is_listed_alike;        /* both have the entries that `live` has */
 	uint32_t generation;         /* of the live side */
 	int64_t before_ms, after_ms; /* the wall clock around its dump */
 };
