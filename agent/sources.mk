@@ -34,14 +34,12 @@ programs: $(BUILD)/bin/net-agent $(BUILD)/bin/net-once
 $(BUILD)/bin/net-agent $(BUILD)/bin/net-once: $(BUILD)/bin/net-probe
 	@ln -sf net-probe $@
 
-tests += net:tests/agent/test_netns.py
-tests += net:tests/agent/test_once.py
-tests += net:tests/agent/test_outcomes.py
-tests += net:tests/agent/test_payload.py
-tests += net:tests/agent/test_protocol.py
-tests += net:tests/agent/test_sandbox.py
-tests += net:tests/agent/test_services.py
-tests += net:tests/agent/test_unix.py
+# Namespaces of their own, real rules and real sockets; once more with sanitizers where
+# the agent meets strangers' bytes.
+agent_net_tests := netns once outcomes payload protocol sandbox services unix
+tests += $(foreach t,$(agent_net_tests),net:tests/agent/test_$(t).py)
+tests += $(foreach t,once outcomes protocol services unix,\
+	asan:env|BUILD=build/asan|tests/agent/test_$(t).py)
 
 test_programs += empty measure forbidden
 forbidden_sources := tests/agent/forbidden.c
