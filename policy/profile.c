@@ -182,6 +182,16 @@ static int check_profile(const char *name, const struct profile *profile,
 	return error ? error : check_apart(name, &lists[0], &lists[2], diag);
 }
 
+/* The parser quotes what stands near a mistake: in a profile, that may be the label
+ * key. The line and column are enough. */
+static void keep_secret(struct diag *diag)
+{
+	char *quoted = strstr(diag->text, " near '");
+
+	if (quoted)
+		*quoted = '\0';
+}
+
 int profile_parse(const void *data, size_t size, const char *name,
 		  struct profile *ret_profile, struct diag *diag)
 {
@@ -189,7 +199,9 @@ int profile_parse(const void *data, size_t size, const char *name,
 	int error = json_table_parse(data, size, PROFILE_LIMIT, name, &profile_table,
 				     &profile, diag);
 
-	if (!error)
+	if (error)
+		keep_secret(diag);
+	else
 		error = check_profile(name, &profile, diag);
 	if (error)
 		return error;

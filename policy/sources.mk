@@ -87,3 +87,4 @@ $(foreach f,$(fuzz_formats),$(eval $(call fuzz_format_variables,$(f))))
 tests += policy:tests/policy/test_effect.py
 tests += policy:tests/policy/test_clocks.py
 tests += policy@900:tests/policy/test_reload.py
+tests += unit:tests/bogons/run
