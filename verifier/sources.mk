@@ -27,6 +27,8 @@ programs += net-verify
 net-verify_sources := verifier/main.c
 net-verify_archives := verifier policy common
 net-verify_libraries := jansson nettle libseccomp
+# One record is judged as fast as a program starts: the loader would take as long.
+net-verify_static := 1
 
 unit_tests += test_store
 test_store_sources := tests/unit/test_store.c
@@ -77,3 +79,10 @@ judge_many_libraries := jansson nettle
 # Nothing can be changed unseen; TAMPER_ALL=1 tries every bit.
 tests += unit@600:tests/verifier/test_tamper.py
 tests += unit:tests/verifier/test_boundaries.py
+
+test_programs += verify_empty
+verify_empty_sources := tests/verifier/empty.c
+benches += tests/verifier/bench.py
+
+# Each day other mutants, as many as the time allows; tests/verifier/mutate.py: all.
+tests += unit@300:tests/verifier/mutate.py|--seconds|110
