@@ -6,8 +6,9 @@
 // Plan, gate and report are opened before the confinement and read and written behind
 // it. So the report's file exists, empty, from the start: whoever measures this process
 // finds its inode before the gate opens, and reads the report through the descriptor.
-// The gate is a FIFO: one byte '1' opens it. It ends the wait when its writer goes away
-// or two minutes pass, so a collector that died holds nothing up.
+// The gate is a FIFO: one byte '1' opens it, a second one, after the report, lets this
+// process go. A wait ends when its writer goes away or two minutes pass, so a collector
+// that died holds nothing up.
 //
 // syscalls: poll read write fsync newfstatat unlinkat, and those of attempt.c
 #include "agent/once.h"
@@ -28,7 +29,6 @@
 #include "common/protected.h"
 
 #define GATE_WAIT_MS 120000
-#define READING_WAIT_MS 1000
 #define EVENTS_MAX 80
 
 struct once {
@@ -237,10 +237,11 @@ static int run_confined(const struct once *once, struct diag *diag)
 		error = write_report(once, &report, diag);
 	if (error)
 		return error;
-	/* So that it can be read through this process, which was measured. */
+	/* So that it can be read through this process, which was measured, by however
+	 * busy a collector: until its second byte, or until it goes away. Whatever ends
+	 * this wait, the report is written and stands. */
 	if (once->gate_path)
-		wait_for(once, -1, clock_monotonic_us() + READING_WAIT_MS * 1000,
-			 &(struct diag){0});
+		pass_gate(once, &(struct diag){0});
 	return 0;
 }
 
