@@ -10,6 +10,7 @@
 #include "collector/inspect.h"
 #include "collector/lock.h"
 #include "collector/phases.h"
+#include "collector/rules.h"
 #include "common/store.h"
 
 static int take_lock(struct session *session, struct diag *diag)
@@ -44,16 +45,17 @@ static int end(struct session *session, struct collect_result *result, struct di
 	return journal_remove(&session->journal, diag);
 }
 
-static int check_same_host(const struct session *session, struct diag *diag)
+static int check_same_host(struct session *session, struct diag *diag)
 {
 	const struct record_residue *residue = &session->record.residue;
+	char foreign[DIGEST_TEXT_SIZE];
 
 	if (strcmp(residue->daemon_sha256, session->daemon_sha256) != 0)
 		return diag_refuse(diag, "container engine",
 				   "its identity changed during the collection");
 	if (strcmp(residue->boot_id, session->host.boot_id) != 0)
 		return diag_refuse(diag, "boot", "its id changed during the collection");
-	return 0;
+	return rules_read_foreign(session, true, foreign, diag);
 }
 
 static int keep_record(struct session *session, struct collect_result *result,

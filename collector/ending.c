@@ -230,8 +230,9 @@ int ending_measure(struct session *session, struct record_residue *ret_residue,
 		error = units_read(&session->units, session->site.worker_unit, &view,
 				   diag);
 	if (!error)
-		error = rules_compare(session, RULESET_DENY, COMPARISON_END, &guard,
-				      diag);
+		/* Somebody else's rules are no residue of ours. */
+		error = rules_compare(session, RULESET_DENY, COMPARISON_END, false,
+				      &guard, diag);
 	if (!error)
 		error = engine_info(&session->engine, info, diag);
 	if (!error)

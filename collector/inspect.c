@@ -392,7 +392,8 @@ int inspect_engine(struct session *session, struct preflight *found, struct diag
 int inspect_rules(struct session *session, struct preflight *found, struct diag *diag)
 {
 	struct record_comparison *guard = &session->guard;
-	int error = rules_compare(session, RULESET_DENY, COMPARISON_BEGIN, guard, diag);
+	int error =
+		rules_compare(session, RULESET_DENY, COMPARISON_BEGIN, true, guard, diag);
 
 	if (error)
 		return error;

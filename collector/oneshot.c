@@ -173,11 +173,38 @@ static int measure_at_gate(struct oneshot *oneshot, struct diag *diag)
 	return error;
 }
 
+/* Until somebody opens the gate, or the unit's job ends without it. Returns 1 or 0. */
+static int await_gate(struct oneshot *oneshot, struct diag *diag)
+{
+	struct session *session = oneshot->session;
+	int64_t deadline = clock_boot_ms() + GATE_MS;
+	char events[4096];
+
+	for (;;) {
+		struct pollfd polled[] = {
+			{.fd = oneshot->watch_fd, .events = POLLIN},
+			{.fd = units_fd(&session->units), .events = POLLIN},
+		};
+		bool is_ended;
+		int error = units_dispatch(&session->units, &is_ended, diag), ready;
+
+		if (error)
+			return error;
+		if (read(oneshot->watch_fd, events, sizeof(events)) > 0)
+			return 1;
+		if (is_ended)
+			return 0;
+		ready = wait_poll(&session->wait, polled, ARRAY_SIZE(polled), deadline,
+				  diag);
+		if (ready <= 0)
+			return ready;
+	}
+}
+
 int oneshot_await(struct oneshot *oneshot, struct diag *diag)
 {
 	struct record_agent *entry = &oneshot->entry;
-	int ready = await_event(oneshot->session, oneshot->watch_fd,
-				clock_boot_ms() + GATE_MS, diag);
+	int ready = await_gate(oneshot, diag);
 	int error;
 
 	if (ready < 0)

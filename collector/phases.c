@@ -63,9 +63,22 @@ static void enlist_each(struct phase_run *run, const char *id)
 		enlist(run, id, i);
 }
 
+/* A flow that never was cannot be asked whether it is still alive: its probe stays the
+ * error it was prepared as, which no expectation accepts. */
+static bool has_flow(const struct probe *probe)
+{
+	return probe->request.op != AGENT_CHECK || probe->request.connection[0];
+}
+
 static int run_list(struct phase_run *run, struct diag *diag)
 {
-	return probes_run_group(run->set, run->list, run->count, diag);
+	struct probe *list[PROBES_GROUP_MAX] = {NULL};
+	size_t count = 0;
+
+	for (size_t i = 0; i < run->count; i++)
+		if (has_flow(run->list[i]))
+			list[count++] = run->list[i];
+	return probes_run_group(run->set, list, count, diag);
 }
 
 /* Judges what is on the list, and empties it. */
@@ -508,7 +521,9 @@ static int run_router(struct phase_run *run, struct probe *probe, struct diag *d
 {
 	int error;
 
-	if (!is_router_in_engine(run->session)) {
+	if (!has_flow(probe)) {
+		error = 0;
+	} else if (!is_router_in_engine(run->session)) {
 		error = probes_run_alone(run->set, probe, diag);
 	} else {
 		error = look_for_router(run->session, probe, diag);
@@ -680,20 +695,6 @@ static int hold_router(struct phase_run *run, struct diag *diag)
 	return 0;
 }
 
-/* A flow that never was cannot be asked whether it is still alive. */
-static int check_flows(struct phase_run *run, struct diag *diag)
-{
-	for (size_t i = 0; i < run->set->count; i++) {
-		const struct probe *probe = &run->set->probes[i];
-
-		if (probe->request.op == AGENT_CHECK && !probe->request.connection[0])
-			return diag_refuse(diag, probe->record->id,
-					   "its flow could not be established inside the "
-					   "window");
-	}
-	return 0;
-}
-
 static int await_expiry(struct session *session, struct diag *diag)
 {
 	int64_t until_ms = (session->profile.expires_at_unix + GRACE_SECONDS) * 1000;
@@ -746,8 +747,6 @@ static int set_up_expiry(struct phase_run *run, struct diag *diag)
 		error = hold_trusted(run, diag);
 	if (!error)
 		error = hold_router(run, diag);
-	if (!error)
-		error = check_flows(run, diag);
 	if (!error && session_now() >= session->profile.expires_at_unix)
 		error = diag_refuse(diag, "profile",
 				    "its window was too short for the phases before the "

@@ -15,8 +15,8 @@
 #include "policy/normalize.h"
 #include "policy/semantic.h"
 
-int rules_read_foreign(struct session *session, char ret_sha256[DIGEST_TEXT_SIZE],
-		       struct diag *diag)
+int rules_read_foreign(struct session *session, bool is_judging,
+		       char ret_sha256[DIGEST_TEXT_SIZE], struct diag *diag)
 {
 	OWN(foreign_release) struct foreign foreign = {0};
 	char worker[SITE_CGROUP_SIZE], daemon[SITE_CGROUP_SIZE];
@@ -27,7 +27,7 @@ int rules_read_foreign(struct session *session, char ret_sha256[DIGEST_TEXT_SIZE
 	site_daemon_cgroup(session->uid, daemon);
 	error = foreign_read(session->site.table, "/sys/fs/cgroup", cgroups, &foreign,
 			     diag);
-	if (!error)
+	if (!error && is_judging)
 		error = foreign_judge(&foreign, session->site.foreign_accepted,
 				      session->site.foreign_accepted_count, diag);
 	if (!error)
@@ -101,8 +101,8 @@ static int compare(struct session *session, enum ruleset_state state,
 }
 
 int rules_compare(struct session *session, enum ruleset_state state,
-		  enum comparison_cause cause, struct record_comparison *ret_comparison,
-		  struct diag *diag)
+		  enum comparison_cause cause, bool is_judging,
+		  struct record_comparison *ret_comparison, struct diag *diag)
 {
 	OWN(comparison_release) struct comparison comparison = {0};
 	struct record_comparison record = {.cause = (int)cause, .state = (int)state};
@@ -122,7 +122,8 @@ int rules_compare(struct session *session, enum ruleset_state state,
 				   "%lld timed elements outlived the window",
 				   (long long)record.timed_elements);
 	if (!error)
-		error = rules_read_foreign(session, record.foreign_sha256, diag);
+		error = rules_read_foreign(session, is_judging, record.foreign_sha256,
+					   diag);
 	if (error)
 		return error;
 	session->generation = record.generation;
@@ -139,7 +140,7 @@ int rules_compare_phase(struct session *session, enum ruleset_state state,
 	if (phase->comparison_count == RECORD_COMPARISONS_MAX)
 		return diag_refuse(diag, session->site.table,
 				   "the ruleset does not keep still");
-	error = rules_compare(session, state, cause,
+	error = rules_compare(session, state, cause, true,
 			      &phase->comparisons[phase->comparison_count], diag);
 	if (!error)
 		phase->comparison_count++;

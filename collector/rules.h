@@ -6,11 +6,11 @@
 #include "collector/session.h"
 
 /* Compares the table with what `state` says, in both forms, judges the foreign
- * rules, and fills `*ret_comparison`. A difference is a refusal that begins the
- * report; the session's generation becomes the one compared. */
+ * rules if `is_judging`, and fills `*ret_comparison`. A difference is a refusal that
+ * begins the report; the session's generation becomes the one compared. */
 int rules_compare(struct session *session, enum ruleset_state state,
-		  enum comparison_cause cause, struct record_comparison *ret_comparison,
-		  struct diag *diag);
+		  enum comparison_cause cause, bool is_judging,
+		  struct record_comparison *ret_comparison, struct diag *diag);
 
 /* The same, appended to the phase. */
 int rules_compare_phase(struct session *session, enum ruleset_state state,
@@ -22,9 +22,9 @@ int rules_compare_phase(struct session *session, enum ruleset_state state,
 int rules_finish_phase(struct session *session, enum ruleset_state state,
 		       struct record_phase *phase, struct diag *diag);
 
-/* The digest of the foreign rules, none of which may defeat ours. */
-int rules_read_foreign(struct session *session, char ret_sha256[DIGEST_TEXT_SIZE],
-		       struct diag *diag);
+/* The digest of the foreign rules; with `is_judging`, none may defeat ours. */
+int rules_read_foreign(struct session *session, bool is_judging,
+		       char ret_sha256[DIGEST_TEXT_SIZE], struct diag *diag);
 
 /* The semantic digest of our table (SPEC 5.4). */
 int rules_read_semantic(const struct site *site, char ret_sha256[DIGEST_TEXT_SIZE],

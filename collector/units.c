@@ -218,18 +218,38 @@ int units_begin_job(struct units *units, const char *method, const char *name,
 {
 	OWN(own_message) sd_bus_message *reply = NULL;
 	OWN(own_bus_error) sd_bus_error error = SD_BUS_ERROR_NULL;
+	/* A stop may come while a start is queued, and then that ends. */
+	bool is_stop = strcmp(method, "StopUnit") == 0;
 	const char *path;
 	int failed;
 
 	units->job_result[0] = '\0';
 	failed = call(units, MANAGER_PATH, MANAGER_INTERFACE, method, &reply, &error,
-		      "ss", name, "fail");
+		      "ss", name, is_stop ? "replace" : "fail");
 	if (failed >= 0)
 		failed = sd_bus_message_read(reply, "o", &path);
 	if (failed < 0)
 		return explain(name, method, failed, &error, diag);
 	/* Its end cannot have been handled yet: signals are dispatched below only. */
 	snprintf(units->job_path, sizeof(units->job_path), "%s", path);
+	return 0;
+}
+
+int units_fd(const struct units *units)
+{
+	return sd_bus_get_fd(units->bus);
+}
+
+int units_dispatch(struct units *units, bool *ret_is_ended, struct diag *diag)
+{
+	int worked;
+
+	do
+		worked = sd_bus_process(units->bus, NULL);
+	while (worked > 0 && !units->job_result[0]);
+	if (worked < 0)
+		return diag_fail(diag, -worked, "systemd", "the bus is gone");
+	*ret_is_ended = units->job_result[0] != '\0';
 	return 0;
 }
 

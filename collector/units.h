@@ -90,6 +90,11 @@ int units_begin_job(struct units *units, const char *method, const char *name,
 int units_await_job(struct units *units, int64_t deadline_ms,
 		    char ret_result[UNITS_TEXT_SIZE], struct diag *diag);
 
+/* The bus's descriptor, to be waited for beside others (POLLIN), and what to do when
+ * it is readable: afterwards `*ret_is_ended` says whether the job begun has ended. */
+int units_fd(const struct units *units);
+int units_dispatch(struct units *units, bool *ret_is_ended, struct diag *diag);
+
 /* Forgets a failure; a unit that is not loaded has none. */
 int units_reset_failed(struct units *units, const char *name, struct diag *diag);
 

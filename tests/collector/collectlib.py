@@ -195,6 +195,9 @@ class Host:
                   "pre_collection_preflight_sha256": preflight, **changes}
         self.write(f"{ETC}/collection.json", json.dumps(config))
 
+    def prepare_profile(self, window=30, **endpoints):
+        self.issue(window, **endpoints)
+
     def prepare(self, window=30, **endpoints):
         self.configure(self.preflight())
         self.issue(window, **endpoints)
