@@ -53,3 +53,4 @@ net-collector_libraries := $(collector_libraries)
 tests += lab@900:tests/collector/test_collect.py
 tests += lab@900:tests/collector/test_refusals.py
 tests += lab@900:tests/collector/test_during.py
+benches += tests/collector/bench_collect.py

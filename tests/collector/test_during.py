@@ -126,10 +126,10 @@ DISTURBED = [
     ("a foreign rule that marks", "candidate.router.connect",
      sh("nft 'table ip evil {{ chain o {{ type route hook output priority 0; meta mark set 1; "
         "}}; }}'"), 1, "nf_tables ip evil"),
-    ("another daemon's agent", "worker agent measured", TAMPER, 1,
-     "daemon agent: process"),
-    ("another candidate's agent", "daemon_subordinate agent measured", TAMPER, 1,
-     "candidate agent: process"),
+    ("another agent in a service", "worker agent measured", TAMPER, 1,
+     "agent: runs a program with digest"),
+    ("another agent in a container", "daemon_subordinate agent measured", TAMPER, 1,
+     "agent: runs a program with digest"),
     ("another net-once", "candidate.identity", TAMPER, 1, "net-once: process"),
     ("a program that is no agent", "candidate.identity",
      sh("cp -p {lib}/net-probe /run/kept; cp /usr/bin/sleep /run/other; "
@@ -139,8 +139,8 @@ DISTURBED = [
 ]
 REPAIRS = {
     "a foreign rule that marks": sh("nft delete table ip evil"),
-    "another daemon's agent": PUT_BACK,
-    "another candidate's agent": PUT_BACK,
+    "another agent in a service": PUT_BACK,
+    "another agent in a container": PUT_BACK,
     "another net-once": PUT_BACK,
     "a program that is no agent": PUT_BACK,
 }
@@ -179,7 +179,7 @@ class During(unittest.TestCase):
                         REPAIRS.get(name, lambda _: None)(host)
                     self.check_end(host, run, status, message)
                     self.assertEqual(host.leftovers(), [])
-                    if "digest" in message or message.endswith(": process"):
+                    if act is TAMPER:
                         self.assertIn("not the probe runner", run.text)
 
     def test_killed_in_every_phase_and_recovered(self):
@@ -207,7 +207,7 @@ class During(unittest.TestCase):
             result = json.loads(run.stdout)
             self.assertLess(result["good"], result["probes"])
             self.assertIn("candidate.public", run.bad())
-            self.assertIn("worker.trusted.handshake", run.bad())
+            self.assertIn("worker.trusted.after_stop", run.bad())
             self.assertEqual(len(run.record_names()), 1)
             self.assertEqual(host.leftovers(), [])
 
