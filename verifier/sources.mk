@@ -79,6 +79,7 @@ judge_many_libraries := jansson nettle
 # Nothing can be changed unseen; TAMPER_ALL=1 tries every bit.
 tests += unit@600:tests/verifier/test_tamper.py
 tests += unit:tests/verifier/test_boundaries.py
+tests += unit:tests/verifier/test_documents.py
 
 test_programs += verify_empty
 verify_empty_sources := tests/verifier/empty.c

@@ -271,7 +271,8 @@ def build(folder, path, text):
     link = [os.path.join(folder, "mutant.o"), *ARCHIVES, "-ljansson", "-lnettle"]
     subprocess.run(["gcc", "-o", program, f"{BUILD}/obj/tests/verifier/judge_many.o", *link],
                    check=True)
-    if path == "verifier/judge.c":  # reads, too: test_record, with the program whole
+    # What is read and what is said: test_record, with the program whole.
+    if path in ("verifier/judge.c", "verifier/finding.c"):
         whole = os.path.join(folder, "net-verify")
         subprocess.run(["gcc", "-o", whole, f"{BUILD}/obj/verifier/main.o", *link,
                         "-lseccomp"], check=True)

@@ -207,12 +207,26 @@ def moved(phase, rows):
     return change
 
 
+def swapped_phases(case):
+    phases = case.record["phases"]
+    phases[2], phases[3] = phases[3], phases[2]
+
+
+def open_at_the_end(case):
+    rows = case.record["phases"][2]["comparisons"]
+    rows[1].update({key: rows[0][key] for key in ("state", "ruleset_sha256",
+                                                  "kernel_sha256", "timed_elements")})
+    rows[1]["at_unix"] = S + 50
+
+
 def unknown_identity(case):
     for entry in case.record["phases"][0]["probes"]:
         if entry["id"] == "candidate.identity":
             entry["id"] = "candidate.unknown"
 
 
+LISTENER = "/phases/0/probes/8/evidence/listener/"
+UNSHOWN = ["probe-basis", "probe-conclusive"]
 IDS = ["agent-ids"] * 4
 LIES = [
     ("the control in a group of a user", agents("control", "gid", 7), IDS),
@@ -281,6 +295,15 @@ LIES = [
     ("open, open, expired", moved(2, [(0, 45, 103)]), []),
     ("open, expired, expired", moved(2, [(1, 51, 103)]), []),
     ("open, open, expired, expired", moved(2, [(0, 45, 103), (1, 51, 104)]), []),
+    ("open at the end", open_at_the_end, ["comparison-state"]),
+    ("two phases in each other's place", swapped_phases,
+     ["comparison-time", "phase-order", "phase-order", "phase-overlap"]),
+    ("a listener that nobody reached before",
+     sets(("record", LISTENER + "reached_before", 0), ("record", LISTENER + "accepted", 1)),
+     UNSHOWN),
+    ("a listener that nobody reached after",
+     sets(("record", LISTENER + "reached_after", 0), ("record", LISTENER + "accepted", 1)),
+     UNSHOWN),
     ("open again after it expired", moved(2, [(1, 50, 103), (0, 50, 104)]),
      ["comparison-state"]),
 ]

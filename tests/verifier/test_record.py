@@ -126,6 +126,21 @@ class RecordTest(unittest.TestCase):
                 for finding in review["findings"]:
                     self.assertTrue(finding["next"])
 
+    def test_what_was_expected_is_said(self):
+        start = evidence.samples.START
+        for place, value, expected in (
+                ("/residue/files", 2, "0"),
+                ("/completed_at_unix", start + 74, f"at least {start + 75}"),
+                ("/residue/measured_at_unix", start + 99, f"{start + 75} to {start + 81}")):
+            with self.subTest(place), evidence.Folder() as folder:
+                case = evidence.Case()
+                apply(case, {"in": "record", "set": place, "to": value})
+                names = case.write(folder)
+                _, review, _ = evidence.review(folder, names["record"], names["post"])
+                self.assertIn((place, expected, str(value)),
+                              [(f["pointer"], f["expected"], f["found"])
+                               for f in review["findings"]])
+
     def test_a_missing_pin_is_a_usage_error(self):
         with evidence.Folder() as folder:
             names = evidence.Case().write(folder)
