@@ -24,6 +24,7 @@ enum {
 	WINDOW_MAX_SECONDS = 280,
 	PREFLIGHT_AGE_SECONDS = 900,
 	PROGRAM_LIMIT = 256 << 20,
+	PREFLIGHT_PLACE_SIZE = sizeof("preflight ") + DIGEST_TEXT_SIZE,
 };
 
 /* --- the operator's files --------------------------------------------------------- */
@@ -40,12 +41,14 @@ static int read_beside(struct session *session, const char *release_path,
 		 release_path);
 	error = targets_read(path, 0, &session->targets, sha256, diag);
 	if (!error && strcmp(sha256, session->release.targets_sha256) != 0)
-		error = diag_refuse(diag, path, "is not the release's");
+		error = diag_refuse(diag, path,
+				    "is not the release's; install the release again");
 	if (!error)
 		error = catalog_builtin_digest(sha256, diag);
 	if (!error && strcmp(sha256, session->release.catalog_sha256) != 0)
 		error = diag_refuse(diag, release_path,
-				    "names another catalog than this program's");
+				    "names another catalog than this program's; install "
+				    "the release again");
 	return error;
 }
 
@@ -77,9 +80,10 @@ static int read_profiles(struct session *session, struct diag *diag)
 	if (!error)
 		error = profile_read(session->site.profile, 0, &installed, diag);
 	if (!error && strcmp(installed.sha256, session->profile.sha256) != 0)
-		error = diag_refuse(diag, session->config.profile,
-				    "is not the installed profile %s",
-				    session->site.profile);
+		error = diag_refuse(
+			diag, session->config.profile,
+			"is not the installed profile %s; issue a new one there",
+			session->site.profile);
 	return error;
 }
 
@@ -113,7 +117,9 @@ int bindings_read(struct session *session, const char *config_path, struct diag 
 	session->config_path = config_path;
 	error = bindings_read_site(session, site, release, diag);
 	if (!error && strcmp(config->release_sha256, pinned) != 0)
-		error = diag_refuse(diag, release, "is not the release that %s pins",
+		error = diag_refuse(diag, release,
+				    "is not the release that %s pins; install that one, "
+				    "or pin this one and take a new preflight",
 				    config_path);
 	if (!error)
 		error = read_profiles(session, diag);
@@ -156,24 +162,33 @@ int bindings_inspect(struct session *session, struct preflight *ret_preflight,
 
 /* --- comparing -------------------------------------------------------------------- */
 
+static void name_preflight(const struct session *session,
+			   char ret_place[PREFLIGHT_PLACE_SIZE])
+{
+	snprintf(ret_place, PREFLIGHT_PLACE_SIZE, "preflight %s",
+		 session->config.pre_collection_preflight_sha256);
+}
+
 static int check_host(const struct session *session, struct diag *diag)
 {
 	const struct collection *config = &session->config;
 	const struct host *host = &session->host, *then = &session->preflight.host;
+	char place[PREFLIGHT_PLACE_SIZE];
 
+	name_preflight(session, place);
 	if (strcmp(config->machine_id_sha256, host->machine_id_sha256) != 0)
 		return diag_refuse(diag, session->config_path,
-				   "machine_id_sha256 is another machine's");
+				   "machine_id_sha256 is another machine's; write the "
+				   "configuration for this one");
 	if (strcmp(config->boot_id, host->boot_id) != 0)
 		return diag_refuse(diag, session->config_path,
 				   "boot_id is another boot's; take a new preflight");
 	if (strcmp(then->machine_id_sha256, host->machine_id_sha256) != 0)
-		return diag_refuse(diag, "preflight", "is another machine's");
+		return diag_refuse(diag, place, "is another machine's; take a new one");
 	if (strcmp(then->boot_id, host->boot_id) != 0)
-		return diag_refuse(diag, "preflight",
-				   "is another boot's; take a new one");
+		return diag_refuse(diag, place, "is another boot's; take a new one");
 	if (strcmp(then->kernel, host->kernel) != 0)
-		return diag_refuse(diag, "preflight",
+		return diag_refuse(diag, place,
 				   "was taken under kernel %s, not %s; take a new one",
 				   then->kernel, host->kernel);
 	return 0;
@@ -184,25 +199,31 @@ static int check_preflight(const struct session *session, const struct preflight
 {
 	const struct preflight *then = &session->preflight;
 	int64_t age = now->checked_at_unix - then->checked_at_unix;
+	char place[PREFLIGHT_PLACE_SIZE];
 
+	name_preflight(session, place);
 	if (age < 0)
-		return diag_refuse(diag, "preflight", "is from the future");
+		return diag_refuse(
+			diag, place,
+			"is from the future; mind the clock and take a new one");
 	if (age > PREFLIGHT_AGE_SECONDS)
-		return diag_refuse(diag, "preflight",
+		return diag_refuse(diag, place,
 				   "is %lld s old, more than %d; take a new one",
 				   (long long)age, PREFLIGHT_AGE_SECONDS);
 	if (strcmp(then->release_sha256, now->release_sha256) != 0)
-		return diag_refuse(diag, "preflight", "is of another release");
+		return diag_refuse(diag, place, "is of another release; take a new one");
 	if (strcmp(then->site_sha256, now->site_sha256) != 0)
-		return diag_refuse(diag, "preflight", "is of another site");
+		return diag_refuse(diag, place, "is of another site; take a new one");
 	if (strcmp(then->daemon_sha256, now->daemon_sha256) != 0)
-		return diag_refuse(diag, "container engine",
-				   "is not the one of the preflight; take a new one");
+		return diag_refuse(
+			diag, "container engine",
+			"is not the one of the preflight; take a new preflight");
 	if (strcmp(then->guard_kernel_sha256, now->guard_kernel_sha256) != 0 ||
 	    strcmp(then->nft_ruleset_semantic_sha256, now->nft_ruleset_semantic_sha256) !=
 		    0)
-		return diag_refuse(diag, session->site.table,
-				   "the guard is not the preflight's; take a new one");
+		return diag_refuse(
+			diag, session->site.table,
+			"the guard is not the preflight's; take a new preflight");
 	return 0;
 }
 
@@ -220,9 +241,9 @@ static int check_profile(const struct session *session, struct diag *diag)
 				   (long long)(now - profile->issued_at_unix),
 				   PROFILE_AGE_SECONDS);
 	if (window < WINDOW_MIN_SECONDS || window > WINDOW_MAX_SECONDS)
-		return diag_refuse(diag, place, "a window of %lld s, not %d to %d",
-				   (long long)window, WINDOW_MIN_SECONDS,
-				   WINDOW_MAX_SECONDS);
+		return diag_refuse(
+			diag, place, "a window of %lld s, not %d to %d; issue a new one",
+			(long long)window, WINDOW_MIN_SECONDS, WINDOW_MAX_SECONDS);
 	error = profile_check(profile, &session->site, PROFILE_MODE_NETWORK_ENFORCEMENT,
 			      clock_wall_ms(), place, diag);
 	return error;

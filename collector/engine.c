@@ -496,10 +496,13 @@ int engine_pid(struct engine *engine, pid_t *ret_pid, struct diag *diag)
 	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0 ||
 	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
 		return diag_fail(diag, errno, engine->site->engine.socket,
-				 "the engine's socket cannot be reached");
+				 "the engine's socket cannot be reached; start the "
+				 "engine as the workload user");
 	if (peer.uid != engine->uid)
 		return diag_refuse(diag, engine->site->engine.socket,
-				   "is not served by the workload user (rootful?)");
+				   "is served by uid %u, not the workload user "
+				   "(rootful?); run the engine as the workload user",
+				   peer.uid);
 	*ret_pid = peer.pid;
 	return 0;
 }

@@ -144,7 +144,9 @@ static int check_worker(struct session *session, struct diag *diag)
 	if (error)
 		return error;
 	if (!form->fragment[0])
-		return diag_refuse(diag, unit, "there is no such unit");
+		return diag_refuse(
+			diag, unit,
+			"there is no such unit; render the site again with net-site");
 	if (form->needs_reload)
 		return diag_refuse(diag, unit,
 				   "its files changed since they were loaded; "
@@ -155,7 +157,7 @@ static int check_worker(struct session *session, struct diag *diag)
 		return diag_refuse(
 			diag, unit,
 			"its User, Group, Slice or Restart is not that of mode "
-			"network_enforcement");
+			"network_enforcement; render the site again with net-site");
 	return check_worker_lines(session, form, diag);
 }
 
@@ -168,8 +170,10 @@ static int read_unit(struct session *session, const char *name,
 			 : diag_no_memory(diag);
 
 	if (!error && strcmp(view->load_state, "loaded") != 0)
-		error = diag_refuse(diag, name, "there is no such unit (%s)",
-				    view->load_state);
+		error = diag_refuse(
+			diag, name,
+			"there is no such unit (%s); render the site again with net-site",
+			view->load_state);
 	if (!error)
 		error = units_read_form(&session->units, name, form, diag);
 	if (error)
@@ -210,24 +214,31 @@ static int check_proxy(struct session *session, const struct unit_view *view,
 	if (!error)
 		error = process_measure(&process, &measured, diag);
 	if (!error && strcmp(measured.cgroup, cgroup) != 0)
-		error = diag_refuse(diag, unit, "its process is in the cgroup '%s'",
-				    measured.cgroup);
+		error = diag_refuse(
+			diag, unit,
+			"its process is in the cgroup '%s'; 'systemctl restart %s'",
+			measured.cgroup, unit);
 	if (!error && strcmp(measured.exe_sha256,
 			     session->release.programs.sha256[RELEASE_NET_PROXY]) != 0)
-		error = diag_refuse(diag, unit,
-				    "runs another program than the release's");
+		error = diag_refuse(
+			diag, unit,
+			"runs another program than the release's; install the release "
+			"and the site's units again, and restart it");
 	if (!error)
 		error = netview_listener_inode(-1, &endpoint, &inode, diag);
 	if (!error && !inode)
 		error = diag_refuse(diag, unit,
 				    "nothing listens on the site's proxy "
-				    "endpoint");
+				    "endpoint %s:%u; render the site again with net-site "
+				    "and restart it",
+				    endpoint.address, endpoint.port);
 	if (!error)
 		error = hostview_holds_socket(&process, inode, &holds, diag);
 	if (!error && !holds)
-		error = diag_refuse(
-			diag, unit,
-			"another process listens on the site's proxy endpoint");
+		error = diag_refuse(diag, unit,
+				    "another process listens on the site's proxy "
+				    "endpoint %s:%u; end that one and restart this",
+				    endpoint.address, endpoint.port);
 	if (!error)
 		strcpy(session->proxy_sha256, measured.exe_sha256);
 	return error;
@@ -289,7 +300,10 @@ static int read_engine_unit(struct session *session, struct unit_state *ret_stat
 	/* Debian reaches its folder of user units through a link. */
 	real = realpath(fragment, NULL);
 	if (!real)
-		return diag_refuse(diag, unit, "its file '%s' is not there", fragment);
+		return diag_refuse(diag, unit,
+				   "its file '%s' is not there; 'systemctl --user "
+				   "daemon-reload' as the workload user",
+				   fragment);
 	error = protected_open(real, 0, PROTECTED_FILE, UNIT_FILE_LIMIT, &fd, diag);
 	if (!error)
 		error = digest_fd(fd, UNIT_FILE_LIMIT, real, sha256, diag);
@@ -377,7 +391,8 @@ int inspect_engine(struct session *session, struct preflight *found, struct diag
 	if (!error &&
 	    strcmp(found->candidate_image_id, session->release.candidate_image.id) != 0)
 		error = diag_refuse(diag, "container engine",
-				    "its image '%s' is not the release's",
+				    "its image '%s' is not the release's; load that one "
+				    "with 'docker load' as the workload user",
 				    session->release.candidate_image.reference);
 	if (error)
 		return error;
