@@ -127,6 +127,14 @@ static int check_worker_lines(const struct session *session, const struct unit_f
 	if (!error)
 		error = check_lines(unit, "ExecStopPost", &form->stop_post, post, 2,
 				    diag);
+	if (!error)
+		error = check_lines(unit, "ExecCondition", &form->condition, NULL, 0,
+				    diag);
+	if (!error)
+		error = check_lines(unit, "ExecStartPost", &form->start_post, NULL, 0,
+				    diag);
+	if (!error)
+		error = check_lines(unit, "ExecReload", &form->reload, NULL, 0, diag);
 	return error;
 }
 
@@ -147,10 +155,6 @@ static int check_worker(struct session *session, struct diag *diag)
 		return diag_refuse(
 			diag, unit,
 			"there is no such unit; render the site again with net-site");
-	if (form->needs_reload)
-		return diag_refuse(diag, unit,
-				   "its files changed since they were loaded; "
-				   "'systemctl daemon-reload'");
 	if (strcmp(form->user, session->site.workload_user) != 0 ||
 	    strcmp(form->group, session->layout.worker_group) != 0 ||
 	    strcmp(form->slice, "system.slice") != 0 || strcmp(form->restart, "no") != 0)
@@ -176,6 +180,11 @@ static int read_unit(struct session *session, const char *name,
 			view->load_state);
 	if (!error)
 		error = units_read_form(&session->units, name, form, diag);
+	/* The files are digested: what runs must be what they say. */
+	if (!error && form->needs_reload)
+		error = diag_refuse(diag, name,
+				    "its files changed since they were loaded; "
+				    "'systemctl daemon-reload' and restart it");
 	if (error)
 		return error;
 	snprintf(ret_state->name, sizeof(ret_state->name), "%s", name);

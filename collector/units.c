@@ -565,6 +565,13 @@ static int read_properties(struct units *units, const char *path, struct unit_fo
 		error = get_execs(units, path, "ExecStopEx", &form->stop, diag);
 	if (!error)
 		error = get_execs(units, path, "ExecStopPostEx", &form->stop_post, diag);
+	if (!error)
+		error = get_execs(units, path, "ExecConditionEx", &form->condition, diag);
+	if (!error)
+		error = get_execs(units, path, "ExecStartPostEx", &form->start_post,
+				  diag);
+	if (!error)
+		error = get_execs(units, path, "ExecReloadEx", &form->reload, diag);
 	return error;
 }
 
@@ -588,6 +595,9 @@ static int digest_form(struct units *units, const char *path, struct unit_form *
 	append_execs("ExecStart", &form->start, out);
 	append_execs("ExecStop", &form->stop, out);
 	append_execs("ExecStopPost", &form->stop_post, out);
+	append_execs("ExecCondition", &form->condition, out);
+	append_execs("ExecStartPost", &form->start_post, out);
+	append_execs("ExecReload", &form->reload, out);
 	error = form->fragment[0] ? append_file(form->fragment, out, diag) : 0;
 	if (!error)
 		error = append_drop_ins(units, path, out, diag);

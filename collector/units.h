@@ -64,6 +64,7 @@ struct unit_form {
 	char user[UNITS_TEXT_SIZE], group[UNITS_TEXT_SIZE], slice[UNITS_TEXT_SIZE];
 	char restart[UNITS_TEXT_SIZE];
 	struct unit_execs start_pre, start, stop, stop_post;
+	struct unit_execs condition, start_post, reload; /* of a worker: none */
 	char sha256[DIGEST_TEXT_SIZE]; /* of the effective properties and files */
 };
 
