@@ -88,3 +88,5 @@ tests += policy:tests/policy/test_effect.py
 tests += policy:tests/policy/test_clocks.py
 tests += policy@900:tests/policy/test_reload.py
 tests += unit:tests/bogons/run
+tests += policy:tests/policy/test_dead_sockets.py
+tests += policy:tests/policy/test_install.py

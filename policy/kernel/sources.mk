@@ -24,6 +24,7 @@ kernel_sources := \
 	policy/kernel/listing.c \
 	policy/kernel/nfnl.c \
 	policy/kernel/pair.c \
+	policy/kernel/show.c \
 	policy/kernel/subuid.c
 
 test_programs += guard_load

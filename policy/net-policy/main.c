@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "common/buffer.h"
 #include "common/canonical.h"
 #include "common/cli.h"
 #include "common/clock.h"
@@ -16,6 +17,7 @@
 #include "policy/kernel/guard.h"
 #include "policy/kernel/install.h"
 #include "policy/kernel/kform.h"
+#include "policy/kernel/show.h"
 #include "policy/kernel/subuid.h"
 #include "policy/net-policy/newfile.h"
 #include "policy/normalize.h"
@@ -448,6 +450,24 @@ static enum exit_status run_diff(const struct cli_values *values)
 	return EXIT_STATUS_DIFFERENT;
 }
 
+static enum exit_status run_show(const struct cli_values *values)
+{
+	OWN(own_buffer) struct buffer buffer = {0};
+	OWN(own_bytes) struct bytes text = {0};
+	struct diag diag = {0};
+	struct site site;
+	int error = site_read(cli_value(values, "site"), 0, &site, NULL, &diag);
+
+	if (!error)
+		error = show_table(site.table, clock_wall_ms(), &buffer, &diag);
+	if (!error)
+		error = buffer_take(&buffer, &text, &diag);
+	if (error)
+		return cli_report(&diag);
+	print_bytes(&text);
+	return EXIT_STATUS_OK;
+}
+
 /* --- the command line --------------------------------------------------------------- */
 
 #define OPTION_SITE                                                                      \
@@ -516,6 +536,9 @@ static const struct cli_option revoke_options[] = {
 	OPTION_UID,
 	OPTION_SUBUID,
 };
+static const struct cli_option show_options[] = {
+	OPTION_SITE,
+};
 static const struct cli_option listing_options[] = {
 	OPTION_TABLE,
 };
@@ -576,6 +599,10 @@ static const struct cli_command commands[] = {
 	 .summary = "prints a table in the kernel's own form",
 	 OPTIONS(kernel_form_options),
 	 .run = run_kernel_form},
+	{.name = "show",
+	 .summary = "says what is loaded, how long for, and packets for each rule",
+	 OPTIONS(show_options),
+	 .run = run_show},
 	{.name = "diff",
 	 .summary = "compares the kernel's table with the policy",
 	 OPTIONS(diff_options),

@@ -31,6 +31,9 @@ import netns  # noqa: E402  (found through the line above)
 
 TOP = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 NET_POLICY = os.path.join(TOP, os.environ.get("BUILD", "build"), "bin", "net-policy")
+# What names are made unique with: a test in a pid namespace of its own has a number
+# from outside.
+NUMBER = int(os.environ.get("NETPROOF_NUMBER") or os.getpid())
 MS_REC, MS_PRIVATE = 0x4000, 0x40000
 MNT_DETACH = 2
 
@@ -331,21 +334,21 @@ class World:
             self.folder = tempfile.mkdtemp(prefix="netproof-test-", dir="/run")
             stack.callback(shutil.rmtree, self.folder)
             # Nobody has this uid, nor any of the subordinate ones.
-            self.uid = 3_000_000 + os.getpid()
-            self.subordinate = 1_000_000_000 + os.getpid() * 128
-            self.table = f"netproof_test_{os.getpid()}"
+            self.uid = 3_000_000 + NUMBER
+            self.subordinate = 1_000_000_000 + NUMBER * 128
+            self.table = f"netproof_test_{NUMBER}"
             self._make_groups(stack)
             self._write_site(router_namespace, loopback, dns)
             self._make_networks(stack)
             self.stack = stack.pop_all()
 
     def _make_groups(self, stack):
-        self.unit = f"netproof-test-{os.getpid()}-worker.service"
+        self.unit = f"netproof-test-{NUMBER}-worker.service"
         manager = f"user.slice/user-{self.uid}.slice/user@{self.uid}.service"
         paths = {"worker": f"system.slice/{self.unit}",
                  "manager": manager,
                  "daemon": f"{manager}/app.slice/docker.service",
-                 "third": f"system.slice/netproof-test-{os.getpid()}-third.service"}
+                 "third": f"system.slice/netproof-test-{NUMBER}-third.service"}
         for name, path in paths.items():
             group = Group(path)
             stack.callback(group.close)

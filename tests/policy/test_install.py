@@ -1,0 +1,137 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""install, revoke and show: from the worker unit's own place alone, the guard first and
+after every failure, and what is loaded said to a person."""
+import os
+import re
+import sys
+import time
+import unittest
+
+import world as w
+from world import TRUSTED, netns
+
+CLONE_NEWUSER = 0x10000000
+
+
+class Install(unittest.TestCase):
+    def setUp(self):
+        self.world = world = w.World()
+        self.addCleanup(world.stack.close)
+        self.server = world.outside.listen(TRUSTED, 443)
+        self.addCleanup(self.server.close)
+        self.worker = world.actor(world.uid, world.worker)
+
+    def install(self, profile, group="worker", before=None):
+        group = getattr(self.world, group) if group else None
+
+        def enter():
+            if group:
+                with open(os.path.join(group.path, "cgroup.procs"), "w") as file:
+                    file.write("0")
+            if before:
+                before()
+
+        return self.world.policy("install", "--profile", profile, *self.world.of_site(),
+                                 check=False, preexec_fn=enter)
+
+    def show(self):
+        return self.world.policy("show", "--site", self.world.site).decode()
+
+    def has_table(self):
+        return self.world.host.run([netns.NFT, "list", "table", "inet", self.world.table],
+                                   check=False).returncode == 0
+
+    def is_guard(self):
+        return self.world.policy("diff", "--guard", *self.world.of_site(),
+                                 check=False).returncode == 0
+
+    def reaches(self):
+        return self.worker.reach(TRUSTED, 443, 5) == "connected"
+
+    def test_opens_the_window(self):
+        done = self.install(self.world.issue())
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        self.assertTrue(self.reaches())
+        self.world.revoke()
+        self.assertTrue(self.is_guard())
+        self.assertFalse(self.reaches())
+
+    def test_elsewhere_nothing_is_changed(self):
+        profile = self.world.issue()
+        places = {"no unit": (None, None), "the daemon's": ("daemon", None),
+                  "another cgroup namespace":
+                      ("worker", lambda: netns.unshare(netns.CLONE_NEWCGROUP)),
+                  "another user namespace":
+                      ("worker", lambda: netns.unshare(CLONE_NEWUSER))}
+        for name, (group, before) in places.items():
+            with self.subTest(name):
+                done = self.install(profile, group, before)
+                self.assertEqual(done.returncode, 1, done.stderr)
+                self.assertTrue(done.stderr.startswith(b"net-policy: refused: "))
+                self.assertFalse(self.has_table())
+
+    def test_whatever_fails_leaves_the_guard(self):
+        now = int(time.time())
+        bad = {"expired": {"issued_at_unix": now - 20, "expires_at_unix": now - 10},
+               "too old": {"issued_at_unix": now - 400},
+               "malformed": {"trusted_tcp": []}}
+        for name, changes in bad.items():
+            for was_open in (False, True):
+                with self.subTest(name, was_open=was_open):
+                    if was_open:
+                        self.assertEqual(self.install(self.world.issue()).returncode, 0)
+                        self.assertTrue(self.reaches())
+                    done = self.install(self.world.issue(name="bad.json", **changes))
+                    self.assertEqual(done.returncode, 1, done.stderr)
+                    self.assertTrue(self.is_guard())
+                    self.assertFalse(self.reaches())
+
+    def test_a_profile_that_is_not_there(self):
+        done = self.install(os.path.join(self.world.folder, "none.json"))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"none.json: does not exist", done.stderr)
+        self.assertTrue(self.is_guard())
+
+    def test_show(self):
+        done = self.world.policy("show", "--site", self.world.site, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"no such table of family inet: nothing is enforced", done.stderr)
+        self.world.revoke()
+        self.assertIn(": the deny guard\n", self.show())
+        self.assertFalse(self.reaches())
+        self.assertRegex(self.show(), r"chain output\n +[1-9]\d*  meta skuid @subjects")
+        self.assertEqual(self.install(self.world.issue(window=200)).returncode, 0)
+        self.assertTrue(self.reaches())
+        text = self.show()
+        self.assertIn(": an open window\n", text)
+        for clock in ("wall clock", "kernel's clock"):
+            left = int(re.search(rf"{clock}: (\d+) s left", text).group(1))
+            self.assertTrue(100 < left <= 200, text)
+        self.assertRegex(text, rf"\n +1  .*ip daddr {TRUSTED} tcp dport 443 .*accept\n")
+        self.assertNotIn("meta time", text)
+
+    def test_show_of_clocks_that_disagree(self):
+        now = int(time.time())
+        profile = self.world.issue(issued_at_unix=now - 20, expires_at_unix=now - 1)
+        self.world.load(self.world.compile(profile, now - 60))
+        text = self.show()
+        self.assertIn(": an expired window\n", text)
+        self.assertIn("wall clock: over\n", text)
+        self.assertRegex(text, r"kernel's clock: \d+ s left")
+
+
+def enter_pid_namespace():
+    """install compares itself with PID 1, whom not every machine lets root look at: in
+    a pid namespace of the test's own, PID 1 is the test's."""
+    if os.getpid() != 1:
+        os.environ["NETPROOF_NUMBER"] = str(os.getpid())
+        os.execv("/usr/bin/unshare", ["unshare", "--mount", "--pid", "--fork",
+                                      "--kill-child", "--mount-proc", sys.executable,
+                                      *sys.argv])
+
+
+if __name__ == "__main__":
+    enter_pid_namespace()
+    netns.exit_on_signals()
+    unittest.main()
