@@ -5,6 +5,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import netns  # noqa: E402
@@ -108,3 +109,16 @@ def connect_unix(path):
 
 def yield_processor():
     os.sched_yield()
+
+
+def wait_until_blocked(agent):
+    """Until the agent sleeps in the kernel for good: two looks at its context switches
+    that find no difference."""
+    before = None
+    while True:
+        with open(f"/proc/{agent.pid}/status") as status:
+            now = [line for line in status if "ctxt" in line or line.startswith("State")]
+        if now == before and "sleeping" in now[0]:
+            return
+        before = now
+        time.sleep(0.05)

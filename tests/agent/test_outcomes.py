@@ -14,7 +14,7 @@ import threading
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from client import Agent, netns  # noqa: E402
+from client import Agent, netns, wait_until_blocked  # noqa: E402
 
 SLOW = 60000  # a time-out that no test may meet
 HERE, THERE = "10.11.0.1", "10.11.0.2"
@@ -469,15 +469,18 @@ class CheckTest(NetworkTest):
             self.assertEqual(self.check(connection)[0], "timeout")
 
     def test_one_lost_probe_is_not_the_end(self):
-        """A long idle flow, of which one keepalive probe is lost: alive."""
+        """A flow that has been idle for longer than the check lasts, of whose keepalive
+        probes the first is lost: alive."""
         connection, _ = self.establish()
-        self.check(connection, 1500)  # idle since
         with self.rules(self.there,
                         "table inet t { chain c { type filter hook input priority 0; "
-                        f"tcp dport {PORT} limit rate over 1/day burst 1 packets "
-                        "accept; "
-                        f"tcp dport {PORT} drop; }}; }}"):
-            self.assertEqual(self.check(connection, 4000), ("connected", None))
+                        f"tcp dport {PORT} limit rate over 1/day burst 1 packets accept; "
+                        f"tcp dport {PORT} counter drop; tcp dport 9 drop; }}; }}"):
+            # What lets it idle: an attempt that takes its time.
+            self.attempt(THERE, port=9, timeout_ms=2500)
+            self.assertEqual(self.check(connection, 3000), ("connected", None))
+            self.assertIn(b"counter packets 1 ", self.there.run(
+                [netns.NFT, "list", "ruleset"]).stdout)
 
     def test_keepalive_is_silent_between_checks(self):
         connection, _ = self.establish()
@@ -517,6 +520,8 @@ class AcceptTest(NetworkTest):
         listener = self.agent.ask("listen", address=HERE, port=PORT + 1)["listener"]
         self.agent.send(b'{"op":"accept","listener":"%s","timeout_ms":%d}\n'
                         % (listener.encode(), SLOW) * 8)
+        # All wait before the first connection: the kernel then wakes the last first.
+        wait_until_blocked(self.agent)
         peers = []
         for _ in range(8):
             peer = self.there.socket()

@@ -9,12 +9,11 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import client  # noqa: E402
-from client import Agent, netns, request, serve_once  # noqa: E402
+from client import Agent, netns, request, serve_once, wait_until_blocked  # noqa: E402
 
 
 class SessionTest(unittest.TestCase):
@@ -226,19 +225,6 @@ class RefusalTest(unittest.TestCase):
 def peak_kib(pid):
     with open(f"/proc/{pid}/status") as status:
         return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
-
-
-def wait_until_blocked(agent):
-    """Until the agent sleeps in the kernel for good: two looks at its context switches
-    that find no difference."""
-    before = None
-    while True:
-        with open(f"/proc/{agent.pid}/status") as status:
-            now = [line for line in status if "ctxt" in line or line.startswith("State")]
-        if now == before and "sleeping" in now[0]:
-            return
-        before = now
-        time.sleep(0.05)
 
 
 class HostileClientTest(unittest.TestCase):
