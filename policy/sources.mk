@@ -57,7 +57,10 @@ release: all
 		'$(CANDIDATE_IMAGE)' "$(or $(CANDIDATE_IMAGE_ID),$$image)"
 
 test_programs += format_tool
-format_tool_sources := tests/formats/format_tool.c
+format_tool_sources := \
+	tests/formats/format_profile.c \
+	tests/formats/format_site.c \
+	tests/formats/format_tool.c
 format_tool_archives := policy common
 format_tool_libraries := jansson nettle
 

@@ -12,6 +12,7 @@
 #include "policy/record.h"
 #include "policy/release.h"
 #include "policy/targets.h"
+#include "tests/formats/format_policy.h"
 
 #define INPUT_LIMIT (1024 * 1024)
 
@@ -39,16 +40,32 @@ struct format {
 FORMAT(catalog)
 FORMAT(collection)
 FORMAT(preflight)
+FORMAT(profile)
 FORMAT(record)
 FORMAT(release)
+FORMAT(site)
 FORMAT(targets)
+
+static int parse_endpoints(const struct bytes *bytes, void *ret_object, struct diag *diag)
+{
+	return profile_parse_endpoints(bytes->data, bytes->size, "endpoints", ret_object,
+				       diag);
+}
+
+static int write_endpoints(const void *object, struct bytes *ret_bytes, struct diag *diag)
+{
+	return endpoints_write(object, ret_bytes, diag);
+}
 
 static const struct format formats[] = {
 	{"catalog", sizeof(struct catalog), parse_catalog, write_catalog},
 	{"collection", sizeof(struct collection), parse_collection, write_collection},
+	{"endpoints", sizeof(struct profile_endpoints), parse_endpoints, write_endpoints},
 	{"preflight", sizeof(struct preflight), parse_preflight, write_preflight},
+	{"profile", sizeof(struct profile), parse_profile, write_profile},
 	{"record", sizeof(struct record), parse_record, write_record},
 	{"release", sizeof(struct release), parse_release, write_release},
+	{"site", sizeof(struct site), parse_site, write_site},
 	{"targets", sizeof(struct targets), parse_targets, write_targets},
 };
 

@@ -244,7 +244,31 @@ def record(trusted=1, root="."):
         "started_at_unix": START - 1, "completed_at_unix": START + 81}
 
 
-ALL = {"catalog": catalog, "collection": collection, "preflight": preflight,
-       "record": record, "release": release, "targets": targets}
+def endpoints():
+    return {"schema": "netproof.endpoints.v1",
+            "trusted_tcp": [{"address": "198.51.100.1", "port": 443},
+                            {"address": "127.0.0.1", "port": 65535}],
+            "trusted_dns": [{"address": "198.51.100.53", "port": 53}],
+            "trusted_loopback_tcp": False}
+
+
+def profile():
+    return {**endpoints(), "schema": "netproof.connectivity.v2",
+            "issued_at_unix": 1800000000, "expires_at_unix": 1800000280,
+            "candidate_tcp": [{"address": "10.203.0.1", "port": 8443},
+                              {"address": "192.168.0.1", "port": 3128}],
+            "label_key": digest("key")}
+
+
+def site():
+    with open("fixtures/sites/netproof.json", encoding="utf-8") as file:
+        found = json.load(file)
+    found["foreign_accepted"] = [digest("one"), digest("two")]
+    return found
+
+
+ALL = {"catalog": catalog, "collection": collection, "endpoints": endpoints,
+       "preflight": preflight, "profile": profile, "record": record, "release": release,
+       "site": site, "targets": targets}
 # Kept forms: the bytes must be canonical. The others may have any layout.
 KEPT = ("catalog", "preflight", "record", "release")

@@ -85,6 +85,7 @@ BEYOND_SCHEMA = re.compile(
     r"not the digest of daemon|not sorted, or twice| is twice$|not canonical"
     r"|public\.address: not a canonical IPv4 address that is not private"
     r"|ipv6\.address: not a canonical IPv6|proxy_authority: not |larger than|"
+    r"not after issued_at_unix|also in trusted_tcp|the same (?:as|endpoint as router)|"
     r"null or a float|not ASCII text|not an integer from 0 below|upper-case letter")
 
 
