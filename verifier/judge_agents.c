@@ -22,24 +22,24 @@ static enum agent_program expected_program(enum phase_name phase, int position)
 static bool check_presence(const struct record_phase *phase, size_t i,
 			   struct findings *findings)
 {
-	bool is_whole = true;
+	bool is_complete = true;
 
 	for (int position = 0; position < POSITION_COUNT; position++) {
 		int64_t count = 0;
 
 		for (size_t k = 0; k < phase->agent_count; k++)
 			count += phase->agents[k].position == position;
-		is_whole &= findings_true(findings, FINDING_AGENT_MISSING,
-					  RECORD("/phases/%zu/agents", i), count == 1,
-					  position_names[position],
-					  count ? "more than one" : "none");
+		is_complete &= findings_true(findings, FINDING_AGENT_MISSING,
+					     RECORD("/phases/%zu/agents", i), count == 1,
+					     position_names[position],
+					     count ? "more than one" : "none");
 	}
-	for (size_t k = 0; is_whole && k < phase->agent_count; k++)
-		is_whole = findings_text(findings, FINDING_AGENT_ORDER,
-					 RECORD("/phases/%zu/agents/%zu/position", i, k),
-					 position_names[k],
-					 position_names[phase->agents[k].position]);
-	return is_whole;
+	for (size_t k = 0; is_complete && k < phase->agent_count; k++)
+		is_complete = findings_text(
+			findings, FINDING_AGENT_ORDER,
+			RECORD("/phases/%zu/agents/%zu/position", i, k),
+			position_names[k], position_names[phase->agents[k].position]);
+	return is_complete;
 }
 
 static void check_measure(const struct record_agent *agent, const char *runner, size_t i,
