@@ -54,3 +54,4 @@ tests += lab@900:tests/collector/test_collect.py
 tests += lab@900:tests/collector/test_refusals.py
 tests += lab@900:tests/collector/test_during.py
 benches += tests/collector/bench_collect.py
+tests += lab@900:tests/collector/test_bindings.py

@@ -58,6 +58,27 @@ def make_site(router_namespace, **changes):
     return site
 
 
+# What a refusal must not have touched, one line each; the engine's part comes first.
+LOOK = r"""
+if [ "$3" = with-engine ]; then
+	docker --host "unix://$4" ps --all --format 'container {{.ID}} {{.State}}'
+	docker --host "unix://$4" network ls --format 'network {{.ID}} {{.Name}}'
+fi
+for unit in $2; do
+	systemctl show --property=Id,ActiveState,InvocationID,MainPID,Job "$unit"
+done
+systemctl list-units --all --plain --no-legend '*daemon-agent*' 'net*'
+find /run/user -path '*systemd/transient*' 2>/dev/null
+nft --handle --stateless list ruleset
+cd / && find "$1" /etc/netproof /usr/lib/netproof /var/lib/netproof-collector /run/netproof* \
+	-printf '%p %y %s %T@ %m %U\n' 2>/dev/null | grep -v '^/var/lib/netproof-collector '
+for process in /proc/[0-9]*; do
+	case $(readlink "$process/exe") in
+	*/net-* | */docker | */systemctl | */systemd-run) echo "$process $(readlink "$process/exe")" ;;
+	esac
+done
+"""
+
 MAKING = threading.Lock()
 RELEASES = {}
 RELEASE_FOLDERS = contextlib.ExitStack()
@@ -241,6 +262,15 @@ class Host:
         if look.returncode:
             found.append(look.stderr.strip())
         return found
+
+    def look(self, engine=True):
+        """The state that a refusal leaves as it was, as lines; without asking an engine
+        that is broken on purpose."""
+        site = self.site
+        units = " ".join([site["worker_unit"], site["guard_unit"], site["proxy_unit"]])
+        return self.run("/bin/sh", "-c", LOOK, "sh", STORE, units,
+                        "with-engine" if engine else "without", site["engine"]["socket"],
+                        check=False).stdout.splitlines()
 
     def verify(self, sha256, post):
         return self.run(self.program("net-verify"), "record", sha256, "--store", STORE,
