@@ -53,7 +53,7 @@ static const struct json_field profile_fields[] = {
 		    1)},
 	{JSON_TEXT(struct profile, label_key, DIGEST_TEXT_SIZE - 1, &json_rule_digest)},
 };
-static const struct json_table profile_table = JSON_TABLE(struct profile, profile_fields);
+const struct json_table profile_table = JSON_TABLE(struct profile, profile_fields);
 
 static const struct json_field endpoints_fields[] = {
 	{JSON_LITERAL("schema", "netproof.endpoints.v1")},

@@ -52,6 +52,8 @@ struct profile {
 	char sha256[DIGEST_TEXT_SIZE];    /* of the file's bytes */
 };
 
+extern const struct json_table profile_table;
+
 enum profile_mode {
 	PROFILE_MODE_PLAIN,
 	PROFILE_MODE_NETWORK_ENFORCEMENT,

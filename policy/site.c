@@ -120,7 +120,7 @@ static const struct json_field site_fields[] = {
 	{JSON_ARRAY(struct site, foreign_accepted, foreign_accepted_count, &foreign_item,
 		    0)},
 };
-static const struct json_table site_table = JSON_TABLE(struct site, site_fields);
+const struct json_table site_table = JSON_TABLE(struct site, site_fields);
 
 /* The table's own refusal would say "none of: docker" without saying what was
  * asked for. Anything but a text is left to it. */

@@ -9,6 +9,7 @@
 
 #include "common/digest.h"
 #include "common/inet.h"
+#include "common/json_table.h"
 #include "common/own.h"
 
 #define SITE_LIMIT 65536     /* bytes of a site file */
@@ -63,6 +64,8 @@ struct site {
 	char foreign_accepted[SITE_FOREIGN_MAX][DIGEST_TEXT_SIZE];
 	size_t foreign_accepted_count;
 };
+
+extern const struct json_table site_table;
 
 /* Decodes a site file's bytes; `name` is what messages call it. A refusal
  * names the key. `*ret_site` changes only on success. */

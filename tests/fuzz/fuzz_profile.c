@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// policy/profile: documents which are written as they were read. Nothing else writes a
-// profile from its struct, so the module itself is included, for its table.
-#include "policy/profile.c"
+// policy/profile: documents which are written as they were read.
+#include "policy/profile.h"
 #include "tests/fuzz/format.h"
 
 static int profile_write(const struct profile *profile, struct bytes *ret_bytes,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// policy/site: documents which are written as they were read. Nothing else writes a
-// site from its struct, so the module itself is included, for its table.
-#include "policy/site.c"
+// policy/site: documents which are written as they were read.
+#include "policy/site.h"
 #include "tests/fuzz/format.h"
 
 static int site_write(const struct site *site, struct bytes *ret_bytes, struct diag *diag)

@@ -130,6 +130,9 @@ class RecordTest(unittest.TestCase):
         start = evidence.samples.START
         for place, value, expected in (
                 ("/residue/files", 2, "0"),
+                ("/phases/3/agents/2/seccomp", 0, "2"),
+                ("/phases/0/agents/1/end_sha256", "0" * 64,
+                 evidence.samples.digest("net-probe")),
                 ("/completed_at_unix", start + 74, f"at least {start + 75}"),
                 ("/residue/measured_at_unix", start + 99, f"{start + 75} to {start + 81}")):
             with self.subTest(place), evidence.Folder() as folder:
