@@ -93,3 +93,9 @@ tests += policy@900:tests/policy/test_reload.py
 tests += unit:tests/bogons/run
 tests += policy:tests/policy/test_dead_sockets.py
 tests += policy:tests/policy/test_install.py
+tests += policy:tests/policy/test_semantic.py
+
+fuzz_targets += fuzz_listing
+fuzz_listing_sources := tests/fuzz/fuzz_listing.c
+fuzz_listing_archives := policy common
+fuzz_listing_libraries := jansson nettle
