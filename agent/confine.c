@@ -24,19 +24,6 @@
 /* Heap and static data; the agent needs a twentieth of it. */
 #define DATA_MAX ((uint64_t)16 << 20)
 
-/* The sanitizers' runtimes map terabytes and, at exit, trace: such a build, which is
- * for tests alone, runs without limits and filter, and its hello says so. */
-#if defined(__SANITIZE_ADDRESS__)
-#define IS_SANITIZED true
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define IS_SANITIZED true
-#endif
-#endif
-#ifndef IS_SANITIZED
-#define IS_SANITIZED false
-#endif
-
 #define CALL(name)                                                                       \
 	{                                                                                \
 		.number = SCMP_SYS(name)                                                 \
@@ -201,13 +188,13 @@ int confine(const struct confine_wishes *wishes, struct agent *agent, struct dia
 	bool is_landlocked = false;
 	int error = sandbox_drop_privileges(diag);
 
-	if (!error && !IS_SANITIZED)
+	if (!error && !SANDBOX_IS_SANITIZED)
 		error = set_limits(diag);
 	if (!error)
 		error = sandbox_restrict_files(&removable,
 					       wishes->remove_directory_fd >= 0 ? 1 : 0,
 					       &is_landlocked, diag);
-	if (!error && !IS_SANITIZED)
+	if (!error && !SANDBOX_IS_SANITIZED)
 		error = install_filter(wishes, diag);
 	if (!error)
 		error = sandbox_read_state(is_landlocked, &agent->sandbox, diag);

@@ -24,6 +24,20 @@
  * name services, which the agent must not contain.
  */
 
+/* Whether this is a build with AddressSanitizer, which is for tests alone. Its runtime
+ * maps terabytes and, at exit, traces: such a program leaves out its limits and its
+ * filter, and what it reports of itself must say so. */
+#if defined(__SANITIZE_ADDRESS__)
+#define SANDBOX_IS_SANITIZED true
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SANDBOX_IS_SANITIZED true
+#endif
+#endif
+#ifndef SANDBOX_IS_SANITIZED
+#define SANDBOX_IS_SANITIZED false
+#endif
+
 #define SANDBOX_CONDITIONS_MAX 2
 
 /* One allowed system call: its number (SCMP_SYS()), and what its arguments must

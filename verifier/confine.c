@@ -7,18 +7,6 @@
 #include "common/own.h"
 #include "common/sandbox.h"
 
-/* The sanitizers' own calls at exit are not the program's. */
-#if defined(__SANITIZE_ADDRESS__)
-#define IS_SANITIZED true
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define IS_SANITIZED true
-#endif
-#endif
-#ifndef IS_SANITIZED
-#define IS_SANITIZED false
-#endif
-
 #define ANY(name_)                                                                       \
 	{                                                                                \
 		.number = SCMP_SYS(name_)                                                \
@@ -76,7 +64,7 @@ int confine_verifier(struct diag *diag)
 {
 	int error = sandbox_drop_privileges(diag);
 
-	if (!error && !IS_SANITIZED)
+	if (!error && !SANDBOX_IS_SANITIZED)
 		error = sandbox_filter(calls, ARRAY_SIZE(calls), diag);
 	return error;
 }
