@@ -5,12 +5,14 @@ files, all of which fit together; and ways to change any of it consistently.
 The documents are samples (tests/formats/samples.py) bound to a real profile and the
 shipped site: no host was collected for them.
 """
+import atexit
 import copy
 import hashlib
 import hmac
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -179,10 +181,21 @@ class Folder:
 
     def __enter__(self):
         self.path = tempfile.mkdtemp(prefix="netproof-verify-", dir="/var/lib")
+        # Removed on any exit, also where no __exit__ is reached; SIGTERM is one.
+        atexit.register(self.__exit__)
         return self.path
 
     def __exit__(self, *error):
+        atexit.unregister(self.__exit__)
         shutil.rmtree(self.path)
+
+
+def interrupt(*_):
+    """unittest takes any other exception for a failed test, and goes on."""
+    raise KeyboardInterrupt
+
+
+signal.signal(signal.SIGTERM, interrupt)
 
 
 def arguments(folder, post):
