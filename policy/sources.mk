@@ -87,6 +87,14 @@ fuzz_$(1)_libraries := jansson nettle
 endef
 $(foreach f,$(fuzz_formats),$(eval $(call fuzz_format_variables,$(f))))
 
+unit_tests += test_ruleset test_subjects
+test_ruleset_sources := tests/unit/test_ruleset.c
+test_ruleset_archives := policy common
+test_ruleset_libraries := jansson nettle
+test_subjects_sources := tests/unit/test_subjects.c
+test_subjects_archives := kernel policy common
+test_subjects_libraries := jansson nettle
+
 tests += policy:tests/policy/test_effect.py
 tests += policy:tests/policy/test_clocks.py
 tests += policy@900:tests/policy/test_reload.py
