@@ -130,8 +130,9 @@ DISTURBED = [
      "agent: runs a program with digest"),
     ("another agent in a container", "daemon_subordinate agent measured", TAMPER, 1,
      "agent: runs a program with digest"),
-    ("another net-once", "candidate.identity", TAMPER, 1, "net-once: process"),
-    ("a program that is no agent", "candidate.identity",
+    # Seconds before the stop: by then the file is another for certain.
+    ("another net-once", "candidate.router.connect", TAMPER, 1, "net-once: process"),
+    ("a program that is no agent", "candidate.router.connect",
      sh("cp -p {lib}/net-probe /run/kept; cp /usr/bin/sleep /run/other; "
         "mv /run/other {lib}/net-probe"), 1, "has not run net-once"),
     ("the worker is stopped by hand", "candidate.identity",
