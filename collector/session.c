@@ -116,6 +116,9 @@ void session_add_leaks(const struct session *session, struct diag *diag)
 {
 	size_t used = strlen(diag->text);
 
+	/* A leak is definite, whatever could not be told after it. */
+	if (session->leak_count)
+		diag->kind = DIAG_REFUSED;
 	for (size_t i = 0;
 	     i < session->leak_count && used + CATALOG_ID_SIZE + 32 < DIAG_TEXT_SIZE; i++)
 		used += (size_t)snprintf(

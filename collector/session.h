@@ -125,7 +125,8 @@ struct endpoint session_trusted(const struct session *session, size_t index);
 /* "KEY=RUN": what marks our containers and networks. */
 void session_label(const struct session *session, char *ret_label, size_t size);
 
-/* Adds "; leaks already seen: …" to a refusal's text. */
+/* Adds "; leaks already seen: …" to a failure's text; with a leak, "could not tell"
+ * becomes a refusal. */
 void session_add_leaks(const struct session *session, struct diag *diag);
 
 #endif

@@ -200,6 +200,37 @@ class During(unittest.TestCase):
             idle = host.run(host.program("net-collector"), "recover")
             self.assertFalse(json.loads(idle.stdout)["recovered"])
 
+    # In the engine's own network namespace, which no rule of the policy reaches.
+    OPEN = """
+engine=$(pgrep -x dockerd | head -1)
+nsenter -t $engine -n iptables -I DOCKER-USER -j ACCEPT
+systemd-run --quiet --unit=sabotage --collect -- nsenter -t $engine -n /usr/bin/python3 -c '
+import socket, time
+with socket.create_server(("0.0.0.0", 2375)): time.sleep(600)'
+until nsenter -t $engine -n ss -Htln | grep -q :2375; do sleep 0.05; done
+"""
+    CLOSE = """
+nsenter -t $(pgrep -x dockerd | head -1) -n iptables -D DOCKER-USER -j ACCEPT
+systemctl stop sabotage
+"""
+    LEAKS = {"candidate.sibling_attempt", "candidate.docker_api"}
+
+    def test_leaks_are_told_and_outrank_what_comes_after(self):
+        with collectlib.Host("leaky") as host:
+            host.run("/bin/sh", "-ec", self.OPEN)
+            run = Run(host, "stop_rollback", signalled("TERM"))
+            self.assertEqual(run.bad(), self.LEAKS, run.text)
+            self.assertEqual({run.observed()[leak] for leak in self.LEAKS}, {"connected"})
+            self.assertEqual(run.status, 1, run.text)
+            for leak in self.LEAKS:
+                self.assertIn(leak, run.text)
+            whole = Run(host, "never", None)
+            self.assertEqual(whole.bad(), self.LEAKS, whole.text)
+            self.assertEqual(whole.status, 3, whole.text)
+            self.assertEqual(len(whole.record_names()), 1)
+            host.run("/bin/sh", "-ec", self.CLOSE)
+            self.assertEqual(host.leftovers(), [])
+
     def test_the_world_gone_is_never_a_pass(self):
         with collectlib.Host("gone") as host:
             run = Run(host, "executor agent measured",
