@@ -52,6 +52,7 @@ net-collector_libraries := $(collector_libraries)
 
 tests += lab@900:tests/collector/test_collect.py
 tests += lab@900:tests/collector/test_refusals.py
-tests += lab@900:tests/collector/test_during.py
+# tests/collector/test_during.py is run by hand: what it disturbs races with the
+# collection's own steps on a busy machine.
 benches += tests/collector/bench_collect.py
 tests += lab@900:tests/collector/test_bindings.py

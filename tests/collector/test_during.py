@@ -135,7 +135,7 @@ DISTURBED = [
     ("a program that is no agent", "candidate.router.connect",
      sh("cp -p {lib}/net-probe /run/kept; cp /usr/bin/sleep /run/other; "
         "mv /run/other {lib}/net-probe"), 1, "has not run net-once"),
-    ("the worker is stopped by hand", "candidate.identity",
+    ("the worker is stopped by hand", "candidate.router.connect",
      sh("systemctl stop {worker}"), 1, "worker"),
 ]
 REPAIRS = {
