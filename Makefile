@@ -197,12 +197,14 @@ fuzz: variant-fuzz
 	@for target in $(fuzz_targets); do \
 		tests/fuzz/run $$target -max_total_time=$(FUZZ_SECONDS) || exit 1; done
 
-# The main job on a fresh machine; leaves nothing but the store it names.
+# The main job on a fresh machine; leaves nothing but a new folder in out/demo (or in
+# DEMO_FOLDER), which it names.
 .PHONY: demo
-DEMO_STORE ?= out/demo
+DEMO_FOLDER ?=
 demo: deps
-	@$(MAKE) --silent all
-	@tests/demo/demo $(DEMO_STORE)
+	@echo 'demo: building'
+	@$(MAKE) $(parallel) --silent all
+	@tests/demo/demo $(if $(DEMO_FOLDER),--folder '$(DEMO_FOLDER)')
 
 bench: all test-programs
 	@tests/bench $(foreach b,$(benches),'$(subst |, ,$(b))')

@@ -11,4 +11,4 @@ tests += check:tests/checks/words
 tests += check@1200:tests/checks/tidy
 tests += check@1200:tests/checks/cppcheck
 tests += check@1200:tests/checks/reproducible
-tests += demo@600:make|demo|DEMO_STORE=build/demo-store
+tests += demo@600:tests/demo/test_demo.py
