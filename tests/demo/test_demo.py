@@ -26,13 +26,13 @@ KEPT = ["catalog.json", "profile.json", "release.json", "review.txt", "site.json
         "targets.json"]
 # Where a release, a site or a collector's state would be, had one touched the machine.
 PLACES = (collectlib.ETC, collectlib.STORE, "/usr/lib/netproof", "/run/netproof",
-          "/run/netproof-*", "/etc/systemd/system/netproof-*", "/var/lib/netproof-collector",
+          "/run/netproof-daemon-agent*", "/etc/systemd/system/netproof-*", "/var/lib/netproof-collector",
           "/var/lib/netproof-demo", f"{TOP}/tests/*/__pycache__")
 
 
 def machine():
     """What a demonstration could have left outside its own folder."""
-    found = {path for place in PLACES for path in glob.glob(place)} - {"/run/netproof-lab"}
+    found = {path for place in PLACES for path in glob.glob(place)}
     # Of other labs on this machine, nothing is in this process's own namespaces.
     with open("/proc/self/mountinfo", encoding="utf-8") as mounts:
         found |= {line for line in mounts if "netproof" in line}
@@ -108,6 +108,8 @@ def setUpModule():  # pylint: disable=invalid-name
     ROOM = tempfile.mkdtemp(prefix="test-demo-", dir="/var/lib")
     os.chmod(ROOM, 0o755)
     unittest.addModuleCleanup(shutil.rmtree, ROOM)
+    # Built once: four builds at the same time in one folder would disturb each other.
+    subprocess.run(["make", "--silent", "all"], cwd=TOP, check=True)
     BEFORE = machine()
     OUTCOMES.update(collectlib.side_by_side({
         word: lambda word=word, run=run: Demonstration(word, run[0], **run[1])
