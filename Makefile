@@ -101,14 +101,17 @@ objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 # whether something is built, not what.)
 flags := $(shell $(CC) --version 2>/dev/null | head -n 1) $(CC) $(preprocess) \
 	$(filter-out -Werror,$(compile)) $(link_flags)
+# Several may look at the same time (each lab makes its release), so each has a file
+# of its own to compare with.
+this_make := $(shell echo $$PPID)
 .PHONY: FORCE
 $(BUILD):
 	@mkdir -p $@
 $(BUILD)/flags: FORCE | $(BUILD)
 	@pkg-config --exists $(packages) 2>/dev/null || { \
 		echo 'make: compiler or libraries missing: run tests/deps' >&2; exit 1; }
-	$(file >$@.new,$(flags))
-	@cmp -s $@.new $@ && rm -f $@.new || mv $@.new $@
+	$(file >$@.$(this_make),$(flags))
+	@cmp -s $@.$(this_make) $@ && rm -f $@.$(this_make) || mv $@.$(this_make) $@
 
 $(BUILD)/obj/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
