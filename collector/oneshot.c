@@ -10,6 +10,7 @@
 #include <sys/inotify.h>
 #include <sys/stat.h>
 
+#include "collector/admission.h"
 #include "collector/formats.h"
 #include "collector/once.h"
 #include "collector/positions.h"
@@ -168,7 +169,7 @@ static int measure_at_gate(struct oneshot *oneshot, struct diag *diag)
 	if (!error)
 		error = await_confinement(oneshot, diag);
 	if (!error)
-		error = positions_check_place(session, POSITION_WORKER,
+		error = admission_check_place(session, POSITION_WORKER,
 					      &oneshot->measured, diag);
 	return error;
 }

@@ -12,7 +12,7 @@
  * engine's pid of a container's init, our own fork), held, measured, asked for its
  * hello over a socket whose peer is that process, and measured again; what it
  * said must agree with what was seen, translated by its namespaces' maps. From then
- * on the pidfd says whether it is still the same, and positions_measure_again()
+ * on the pidfd says whether it is still the same, and admission_measure_again()
  * that it is unchanged.
  */
 
@@ -36,15 +36,5 @@ int positions_add(struct record_phase *phase, const struct record_agent *entry,
  * all to the phase. */
 int positions_finish_phase(struct session *session, struct record_phase *phase,
 			   struct diag *diag);
-
-/* Measures `process` as agent `position` of `program`, admission's first half, for
- * net-once: confined, the runner, of these ids, in this cgroup. */
-int positions_check_place(struct session *session, int position,
-			  const struct measurement *measured, struct diag *diag);
-
-/* The n-th subordinate id (from 1) of the workload user, as the engine's id map
- * gives them out. */
-bool positions_subordinate_id(const struct session *session, uint32_t n,
-			      uint32_t *ret_id);
 
 #endif

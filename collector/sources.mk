@@ -1,11 +1,13 @@
 # The collector: what net-collector and net-preflight share.
 archives += collector
 collector_sources := \
+	collector/admission.c \
 	collector/agentlink.c \
 	collector/agentsocket.c \
 	collector/bindings.c \
 	collector/confine.c \
 	collector/collect.c \
+	collector/containers.c \
 	collector/counter.c \
 	collector/decoder.c \
 	collector/ending.c \
@@ -20,6 +22,10 @@ collector_sources := \
 	collector/netview.c \
 	collector/once.c \
 	collector/oneshot.c \
+	collector/phase.c \
+	collector/phase_active.c \
+	collector/phase_expiry.c \
+	collector/phase_stop.c \
 	collector/phases.c \
 	collector/positions.c \
 	collector/probes.c \
