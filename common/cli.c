@@ -12,63 +12,106 @@
 #include "common/own.h"
 #include "common/version.h"
 
-#define HELP_COLUMN 30
+/* The help fits a terminal of 24 lines; shell completion is made of it
+ * (docs/make-completion), so its form is tested. */
+#define HELP_COLUMN 26
+#define HELP_WIDTH 79
 
 static const char *program_name = "netproof";
 
-static void print_command(const struct cli_program *program,
-			  const struct cli_command *command)
+/* Prints a word behind a blank, none past the last column: the next line begins at
+ * `indent` instead. `*column` is how much of the line is written. */
+static void print_word(const char *word, int length, int indent, int *column)
 {
-	printf("  %s%s%s", program->name, command->name ? " " : "",
-	       command->name ? command->name : "");
+	if (*column >= indent && *column + 1 + length > HELP_WIDTH) {
+		printf("\n%*s", indent - 1, "");
+		*column = indent - 1;
+	}
+	printf(" %.*s", length, word);
+	*column += 1 + length;
+}
+
+static void print_text(const char *text, int indent, int column)
+{
+	while (*text) {
+		int length = (int)strcspn(text, " ");
+
+		print_word(text, length, indent, &column);
+		text += length + (text[length] == ' ');
+	}
+	printf("\n");
+}
+
+/* "  NAME     what it is"; the second part on the next line if the first is long. */
+static void print_entry(const char *prefix, const char *name, const char *argument,
+			const char *help)
+{
+	int used = printf("  %s%s%s%s", prefix, name, argument ? " " : "",
+			  argument ? argument : "");
+
+	if (used + 2 > HELP_COLUMN) {
+		printf("\n");
+		used = 0;
+	}
+	printf("%*s", HELP_COLUMN - 1 - used, "");
+	print_text(help, HELP_COLUMN, HELP_COLUMN - 1);
+}
+
+/* One option of the usage line is one word there: it is not torn apart. */
+static void print_usage(const struct cli_program *program,
+			const struct cli_command *command)
+{
+	int column = printf("usage: %s%s%s", program->name, command->name ? " " : "",
+			    command->name ? command->name : "");
+	int indent = column + 1;
+	char word[HELP_WIDTH];
+
 	for (size_t i = 0; i < command->option_count; i++) {
 		const struct cli_option *option = &command->options[i];
 
-		printf(" %s--%s%s%s%s", option->is_required ? "" : "[", option->name,
-		       option->argument ? " " : "",
-		       option->argument ? option->argument : "",
-		       option->is_required ? "" : "]");
+		snprintf(word, sizeof(word), "%s--%s%s%s%s",
+			 option->is_required ? "" : "[", option->name,
+			 option->argument ? " " : "",
+			 option->argument ? option->argument : "",
+			 option->is_required ? "" : "]");
+		print_word(word, (int)strlen(word), indent, &column);
 	}
-	printf("%s%s\n      %s\n", command->operands ? " " : "",
-	       command->operands ? command->operands : "", command->summary);
+	print_text(command->operands ? command->operands : "", indent, column);
 }
 
-static bool is_option_shown(const struct cli_program *program, size_t command,
-			    const struct cli_option *option)
+static void print_common_options(void)
 {
-	for (size_t c = 0; c < command; c++)
-		for (size_t i = 0; i < program->commands[c].option_count; i++)
-			if (strcmp(program->commands[c].options[i].name, option->name) ==
-			    0)
-				return true;
-	return false;
+	print_entry("--", "help", NULL, "print this and exit");
+	print_entry("--", "version", NULL, "print the version and exit");
 }
 
-static void print_option(const char *name, const char *argument, const char *help)
+static void print_command_help(const struct cli_program *program,
+			       const struct cli_command *command)
 {
-	int used =
-		printf("  --%s%s%s", name, argument ? " " : "", argument ? argument : "");
+	int column = printf("%s%s%s:", program->name, command->name ? " " : "",
+			    command->name ? command->name : "");
 
-	printf("%*s%s\n", used < HELP_COLUMN ? HELP_COLUMN - used : 1, "", help);
-}
-
-static void print_help(const struct cli_program *program)
-{
-	printf("%s: %s\n\n", program->name, program->summary);
-	for (size_t c = 0; c < program->command_count; c++)
-		print_command(program, &program->commands[c]);
+	print_text(command->name ? command->summary : program->summary, 2, column);
 	printf("\n");
-	for (size_t c = 0; c < program->command_count; c++) {
-		const struct cli_command *command = &program->commands[c];
+	print_usage(program, command);
+	if (!command->name)
+		printf("%s\n", command->summary);
+	printf("\n");
+	for (size_t i = 0; i < command->option_count; i++)
+		print_entry("--", command->options[i].name, command->options[i].argument,
+			    command->options[i].help);
+	print_common_options();
+}
 
-		for (size_t i = 0; i < command->option_count; i++)
-			if (!is_option_shown(program, c, &command->options[i]))
-				print_option(command->options[i].name,
-					     command->options[i].argument,
-					     command->options[i].help);
-	}
-	print_option("help", NULL, "print this and exit");
-	print_option("version", NULL, "print the version and exit");
+static void print_program_help(const struct cli_program *program)
+{
+	printf("%s: %s\n\nusage: %s COMMAND [OPTIONS]\n       %s COMMAND --help\n\n",
+	       program->name, program->summary, program->name, program->name);
+	for (size_t c = 0; c < program->command_count; c++)
+		print_entry("", program->commands[c].name, NULL,
+			    program->commands[c].summary);
+	printf("\n");
+	print_common_options();
 }
 
 __attribute__((format(printf, 1, 2))) static int usage(const char *format, ...)
@@ -176,7 +219,10 @@ static int parse_words(const struct cli_program *program, struct words words,
 			is_options_end = true;
 			words.at++;
 		} else if (is_common_option(*words.at, "help")) {
-			print_help(program);
+			if (values->command->run)
+				print_command_help(program, values->command);
+			else
+				print_program_help(program);
 			return EXIT_STATUS_OK;
 		} else if (is_common_option(*words.at, "version")) {
 			printf("%s %s\n", program->name, NETPROOF_VERSION);

@@ -17,7 +17,8 @@
  *
  * A program without subcommands has one command whose name is NULL. Options are
  * given whole, "--name VALUE" or "--name=VALUE", before or after operands; "--"
- * ends them; --help and --version are every command's.
+ * ends them; --help and --version are every command's. --help of a program with
+ * commands lists these, that of a command its options.
  */
 
 #define CLI_OPTIONS_MAX 24

@@ -209,8 +209,7 @@ static enum exit_status run_unimplemented(const struct cli_values *values)
 static const struct cli_option network_options[] = {
 	{"config", "FILE", "the collection's configuration, a protected path", true},
 	{"confirm", "PHRASE", "\"" COLLECT_PHRASE "\"", true},
-	{"progress", "FORM", "plain (the default), json or none, on standard error",
-	 false},
+	{"progress", "plain|json|none", "on standard error; plain if not given", false},
 	{"dry-run", NULL, "check everything, print the plan, start nothing", false},
 };
 

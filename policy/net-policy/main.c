@@ -492,7 +492,7 @@ static enum exit_status run_show(const struct cli_values *values)
 	}
 #define OPTION_MODE                                                                      \
 	{                                                                                \
-		"mode", "MODE", "plain or network_enforcement", false                    \
+		"mode", "plain|network_enforcement", "plain if not given", false         \
 	}
 #define OPTION_REPLACE                                                                   \
 	{                                                                                \
