@@ -156,7 +156,8 @@ class Zsh(unittest.TestCase):
             wanted = programs.commands(name)
             if wanted:
                 found = self.complete(name, "")
-                self.assertEqual([word for word in found if word in wanted], wanted)
+                self.assertEqual(sorted(word for word in found if word in wanted),
+                                 sorted(wanted))
 
 
 class Screen(unittest.TestCase):
