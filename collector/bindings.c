@@ -2,20 +2,15 @@
 // All that must hold before anything starts (SPEC 7.1).
 #include "collector/bindings.h"
 
-#include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <nftables/libnftables.h>
-
+#include "collector/head.h"
 #include "collector/hostview.h"
 #include "collector/inspect.h"
 #include "collector/probes.h"
-#include "collector/rules.h"
 #include "common/clock.h"
-#include "common/protected.h"
 #include "common/store.h"
 
 enum {
@@ -23,7 +18,6 @@ enum {
 	WINDOW_MIN_SECONDS = 20,
 	WINDOW_MAX_SECONDS = 280,
 	PREFLIGHT_AGE_SECONDS = 900,
-	PROGRAM_LIMIT = 256 << 20,
 	PREFLIGHT_PLACE_SIZE = sizeof("preflight ") + DIGEST_TEXT_SIZE,
 };
 
@@ -52,24 +46,50 @@ static int read_beside(struct session *session, const char *release_path,
 	return error;
 }
 
-int bindings_read_site(struct session *session, const char *site_path,
-		       const char *release_path, struct diag *diag)
+static int check_config(struct look *look, struct diag *diag)
 {
-	int error = site_read(site_path, 0, &session->site, session->site_sha256, diag);
+	struct session *session = look->session;
+	int error = collection_read(look->config_path, 0, &session->config,
+				    session->config_sha256, diag);
 
-	/* What the session's other users find under these names. */
-	if (strlen(site_path) >= sizeof(session->config.site) ||
-	    strlen(release_path) >= sizeof(session->config.release))
-		return diag_refuse(diag, site_path, "too long a path");
-	memmove(session->config.site, site_path, strlen(site_path) + 1);
-	memmove(session->config.release, release_path, strlen(release_path) + 1);
-	if (!error)
-		error = layout_of_site(&session->site, site_path, &session->layout, diag);
-	if (!error)
-		error = release_read(release_path, 0, &session->release,
-				     session->config.release_sha256, diag);
+	if (error)
+		return error;
+	strcpy(look->pinned_sha256, session->config.release_sha256);
+	session->config_path = look->config_path;
+	return 0;
+}
+
+static int check_site(struct look *look, struct diag *diag)
+{
+	struct session *session = look->session;
+	const char *path = session->config.site;
+	int error = site_read(path, 0, &session->site, session->site_sha256, diag);
+
+	return error ? error
+		     : layout_of_site(&session->site, path, &session->layout, diag);
+}
+
+static int check_release(struct look *look, struct diag *diag)
+{
+	struct session *session = look->session;
+	const char *path = session->config.release;
+	int error = release_read(path, 0, &session->release,
+				 session->config.release_sha256, diag);
+
 	session->runner_sha256 = session->release.programs.sha256[RELEASE_NET_PROBE];
-	return error ? error : read_beside(session, release_path, diag);
+	return error ? error : read_beside(session, path, diag);
+}
+
+static int check_pin(struct look *look, struct diag *diag)
+{
+	const struct collection *config = &look->session->config;
+
+	if (strcmp(config->release_sha256, look->pinned_sha256) == 0)
+		return 0;
+	return diag_refuse(diag, config->release,
+			   "is not the release that %s pins; install that one, or pin "
+			   "this one and take a new preflight",
+			   look->config_path);
 }
 
 static int read_profiles(struct session *session, struct diag *diag)
@@ -87,6 +107,13 @@ static int read_profiles(struct session *session, struct diag *diag)
 	return error;
 }
 
+static int check_store(struct look *look, struct diag *diag)
+{
+	OWN(own_store) struct store store = STORE_CLOSED;
+
+	return store_open(look->session->config.store, 0, &store, diag);
+}
+
 static int read_preflight(struct session *session, struct diag *diag)
 {
 	OWN(own_store) struct store store = STORE_CLOSED;
@@ -102,64 +129,6 @@ static int read_preflight(struct session *session, struct diag *diag)
 	return error;
 }
 
-int bindings_read(struct session *session, const char *config_path, struct diag *diag)
-{
-	struct collection *config = &session->config;
-	char pinned[DIGEST_TEXT_SIZE], site[COLLECTION_PATH_SIZE],
-		release[COLLECTION_PATH_SIZE];
-	int error = collection_read(config_path, 0, config, session->config_sha256, diag);
-
-	if (error)
-		return error;
-	strcpy(pinned, config->release_sha256);
-	strcpy(site, config->site);
-	strcpy(release, config->release);
-	session->config_path = config_path;
-	error = bindings_read_site(session, site, release, diag);
-	if (!error && strcmp(config->release_sha256, pinned) != 0)
-		error = diag_refuse(diag, release,
-				    "is not the release that %s pins; install that one, "
-				    "or pin this one and take a new preflight",
-				    config_path);
-	if (!error)
-		error = read_profiles(session, diag);
-	if (!error)
-		error = read_preflight(session, diag);
-	return error;
-}
-
-/* --- the host --------------------------------------------------------------------- */
-
-int bindings_inspect(struct session *session, struct preflight *ret_preflight,
-		     struct diag *diag)
-{
-	OWN(own_pointer) struct preflight *found = calloc(1, sizeof(*found));
-	int error = found ? 0 : diag_no_memory(diag);
-
-	if (!error)
-		error = hostview_read(&session->host, diag);
-	if (!error)
-		error = inspect_accounts(session, diag);
-	if (!error)
-		error = inspect_programs(session, &found->programs, diag);
-	if (!error)
-		error = inspect_units(session, &found->units, diag);
-	if (!error)
-		error = inspect_engine(session, found, diag);
-	if (!error)
-		error = inspect_rules(session, found, diag);
-	if (error)
-		return error;
-	found->host = session->host;
-	strcpy(found->site_sha256, session->site_sha256);
-	strcpy(found->release_sha256, session->config.release_sha256);
-	strcpy(found->catalog_sha256, session->release.catalog_sha256);
-	strcpy(found->targets_sha256, session->release.targets_sha256);
-	found->checked_at_unix = session_now();
-	*ret_preflight = *found;
-	return 0;
-}
-
 /* --- comparing -------------------------------------------------------------------- */
 
 static void name_preflight(const struct session *session,
@@ -169,20 +138,28 @@ static void name_preflight(const struct session *session,
 		 session->config.pre_collection_preflight_sha256);
 }
 
-static int check_host(const struct session *session, struct diag *diag)
+/* What the configuration was written for is this machine, in this boot. */
+static int check_same_host(struct look *look, struct diag *diag)
 {
-	const struct collection *config = &session->config;
+	const struct collection *config = &look->session->config;
+	const struct host *host = &look->session->host;
+
+	if (strcmp(config->machine_id_sha256, host->machine_id_sha256) != 0)
+		return diag_refuse(diag, look->config_path,
+				   "machine_id_sha256 is another machine's; write the "
+				   "configuration for this one");
+	if (strcmp(config->boot_id, host->boot_id) != 0)
+		return diag_refuse(diag, look->config_path,
+				   "boot_id is another boot's; take a new preflight");
+	return 0;
+}
+
+static int compare_hosts(const struct session *session, struct diag *diag)
+{
 	const struct host *host = &session->host, *then = &session->preflight.host;
 	char place[PREFLIGHT_PLACE_SIZE];
 
 	name_preflight(session, place);
-	if (strcmp(config->machine_id_sha256, host->machine_id_sha256) != 0)
-		return diag_refuse(diag, session->config_path,
-				   "machine_id_sha256 is another machine's; write the "
-				   "configuration for this one");
-	if (strcmp(config->boot_id, host->boot_id) != 0)
-		return diag_refuse(diag, session->config_path,
-				   "boot_id is another boot's; take a new preflight");
 	if (strcmp(then->machine_id_sha256, host->machine_id_sha256) != 0)
 		return diag_refuse(diag, place, "is another machine's; take a new one");
 	if (strcmp(then->boot_id, host->boot_id) != 0)
@@ -194,11 +171,11 @@ static int check_host(const struct session *session, struct diag *diag)
 	return 0;
 }
 
-static int check_preflight(const struct session *session, const struct preflight *now,
-			   struct diag *diag)
+static int compare_preflights(const struct session *session, const struct preflight *now,
+			      struct diag *diag)
 {
 	const struct preflight *then = &session->preflight;
-	int64_t age = now->checked_at_unix - then->checked_at_unix;
+	int64_t age = session_now() - then->checked_at_unix;
 	char place[PREFLIGHT_PLACE_SIZE];
 
 	name_preflight(session, place);
@@ -210,9 +187,9 @@ static int check_preflight(const struct session *session, const struct preflight
 		return diag_refuse(diag, place,
 				   "is %lld s old, more than %d; take a new one",
 				   (long long)age, PREFLIGHT_AGE_SECONDS);
-	if (strcmp(then->release_sha256, now->release_sha256) != 0)
+	if (strcmp(then->release_sha256, session->config.release_sha256) != 0)
 		return diag_refuse(diag, place, "is of another release; take a new one");
-	if (strcmp(then->site_sha256, now->site_sha256) != 0)
+	if (strcmp(then->site_sha256, session->site_sha256) != 0)
 		return diag_refuse(diag, place, "is of another site; take a new one");
 	if (strcmp(then->daemon_sha256, now->daemon_sha256) != 0)
 		return diag_refuse(
@@ -227,7 +204,7 @@ static int check_preflight(const struct session *session, const struct preflight
 	return 0;
 }
 
-static int check_profile(const struct session *session, struct diag *diag)
+static int check_window(const struct session *session, struct diag *diag)
 {
 	const struct profile *profile = &session->profile;
 	const char *place = session->config.profile;
@@ -249,165 +226,249 @@ static int check_profile(const struct session *session, struct diag *diag)
 	return error;
 }
 
-/* --- the record's head ------------------------------------------------------------ */
+/* --- the table --------------------------------------------------------------------- */
 
-static int digest_program(const char *path, char ret_sha256[DIGEST_TEXT_SIZE],
-			  struct diag *diag)
+static int check_preflight(struct look *look, struct diag *diag)
 {
-	OWN(own_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return diag_fail(diag, errno, path, "cannot be opened");
-	return digest_fd(fd, PROGRAM_LIMIT, path, ret_sha256, diag);
-}
-
-/* libnftables tells no version: the file's full name does. */
-static void name_library(char *ret_name, size_t size)
-{
-	OWN(own_pointer) char *path = NULL;
-	Dl_info info;
-
-	/* A function's address as data: what dladdr() is for, and ISO C has no cast for.
-	 * NOLINTNEXTLINE(performance-no-int-to-ptr) */
-	if (dladdr((void *)(uintptr_t)nft_ctx_new, &info))
-		path = realpath(info.dli_fname, NULL);
-	snprintf(ret_name, size, "%.64s",
-		 path && strrchr(path, '/') ? strrchr(path, '/') + 1 : "unknown");
-}
-
-static int fill_tools(struct session *session, struct diag *diag)
-{
-	struct record_tools *tools = &session->record.tools;
-	char version[UNITS_TEXT_SIZE];
-	int error = digest_program("/proc/self/exe", tools->collector_sha256, diag);
+	int error = read_preflight(look->session, diag);
 
 	if (!error)
-		error = digest_program(ENGINE_CLIENT, tools->engine_client_sha256, diag);
+		error = compare_hosts(look->session, diag);
 	if (!error)
-		error = units_version(&session->units, version, diag);
-	if (error)
-		return error;
-	snprintf(tools->systemd, sizeof(tools->systemd), "%.64s", version);
-	name_library(tools->libnftables, sizeof(tools->libnftables));
-	return 0;
-}
-
-static int add_endpoint(struct record *record, const struct profile *profile,
-			const char *address, int64_t port, enum endpoint_role role,
-			struct diag *diag)
-{
-	struct record_endpoint *endpoint = &record->endpoints[record->endpoint_count++];
-
-	endpoint->role = (int)role;
-	return endpoint_digest(profile->label_key, address, port, role,
-			       endpoint->endpoint_sha256, diag);
-}
-
-static int fill_endpoints(struct session *session, struct diag *diag)
-{
-	const struct profile *profile = &session->profile;
-	const struct site *site = &session->site;
-	struct record *record = &session->record;
-	int error = 0;
-
-	for (size_t i = 0; !error && i < profile->trusted_tcp_count; i++)
-		error = add_endpoint(record, profile, profile->trusted_tcp[i].address,
-				     profile->trusted_tcp[i].port,
-				     ENDPOINT_ROLE_TRUSTED_TCP, diag);
-	for (size_t i = 0; !error && i < profile->trusted_dns_count; i++)
-		error = add_endpoint(record, profile, profile->trusted_dns[i].address,
-				     profile->trusted_dns[i].port,
-				     ENDPOINT_ROLE_TRUSTED_DNS, diag);
-	if (!error)
-		error = add_endpoint(record, profile, site->router.address,
-				     site->router.port, ENDPOINT_ROLE_ROUTER, diag);
-	if (!error)
-		error = add_endpoint(record, profile, site->proxy.address,
-				     site->proxy.port, ENDPOINT_ROLE_PROXY, diag);
+		error = compare_preflights(look->session, look->found, diag);
 	return error;
 }
 
-static void fill_preconditions(struct session *session, const struct preflight *now,
-			       const struct record_comparison *guard)
+static int check_profile(struct look *look, struct diag *diag)
 {
-	struct record_preconditions *found = &session->record.preconditions;
+	int error = read_profiles(look->session, diag);
 
-	found->checked_at_unix = now->checked_at_unix;
-	strcpy(found->daemon_sha256, now->daemon_sha256);
-	strcpy(found->worker_active_state, now->units.worker.active_state);
-	strcpy(found->guard_active_state, now->units.guard.active_state);
-	strcpy(found->proxy_active_state, now->units.proxy.active_state);
-	strcpy(found->guard_ruleset_sha256, guard->ruleset_sha256);
-	strcpy(found->guard_kernel_sha256, guard->kernel_sha256);
-	strcpy(found->foreign_sha256, guard->foreign_sha256);
-	found->workload_uid = session->uid;
-	for (size_t i = 0; i < session->subjects.count &&
-			   found->subordinate_uid_count < RECORD_RANGES_MAX;
-	     i++) {
-		const struct subject_range *range = &session->subjects.ranges[i];
-
-		if (range->first == range->last && range->first == session->uid)
-			continue;
-		found->subordinate_uids[found->subordinate_uid_count++] =
-			(struct record_range){range->first,
-					      (int64_t)range->last - range->first + 1};
-	}
-	found->containers = now->containers;
-	found->job_networks = now->job_networks;
+	return error ? error : check_window(look->session, diag);
 }
 
-static int fill_head(struct session *session, struct diag *diag)
+static int check_host(struct look *look, struct diag *diag)
 {
-	struct record *record = &session->record;
-	const struct release *release = &session->release;
+	return hostview_read(&look->session->host, diag);
+}
+
+static int check_programs(struct look *look, struct diag *diag)
+{
+	return inspect_programs(look->session, &look->found->programs, diag);
+}
+
+static int check_unit_files(struct look *look, struct diag *diag)
+{
+	return inspect_unit_files(look->session, diag);
+}
+
+static int check_unit_loads(struct look *look, struct diag *diag)
+{
+	return inspect_unit_loads(look->session, diag);
+}
+
+static int check_account(struct look *look, struct diag *diag)
+{
+	return inspect_account(look->session, diag);
+}
+
+static int check_ranges(struct look *look, struct diag *diag)
+{
+	const struct session *session = look->session;
+	int error = inspect_ranges(look->session, diag);
+
+	if (error || session->subjects.count > 1 ||
+	    session->subjects.ranges[0].first != session->subjects.ranges[0].last)
+		return error;
+	return diag_refuse(diag, "/etc/subuid",
+			   "gives %s no subordinate uids, which a rootless engine needs; "
+			   "'usermod --add-subuids FIRST-LAST --add-subgids FIRST-LAST "
+			   "%s'",
+			   session->site.workload_user, session->site.workload_user);
+}
+
+static int check_worker(struct look *look, struct diag *diag)
+{
+	return inspect_worker(look->session, diag);
+}
+
+static int check_guard(struct look *look, struct diag *diag)
+{
+	return inspect_guard(look->session, &look->found->units.guard, diag);
+}
+
+static int check_addresses(struct look *look, struct diag *diag)
+{
+	return inspect_addresses(look->session, diag);
+}
+
+static int check_proxy(struct look *look, struct diag *diag)
+{
+	return inspect_proxy(look->session, &look->found->units.proxy, diag);
+}
+
+static int check_manager(struct look *look, struct diag *diag)
+{
+	return inspect_manager(look->session, diag);
+}
+
+static int check_engine_unit(struct look *look, struct diag *diag)
+{
+	return inspect_engine_unit(look->session, &look->found->units.engine, diag);
+}
+
+static int check_engine(struct look *look, struct diag *diag)
+{
+	return inspect_engine(look->session, look->found, diag);
+}
+
+static int check_worker_idle(struct look *look, struct diag *diag)
+{
+	return inspect_worker_idle(look->session, &look->found->units.worker, diag);
+}
+
+static int check_engine_idle(struct look *look, struct diag *diag)
+{
+	return inspect_engine_idle(look->session, diag);
+}
+
+static int check_image(struct look *look, struct diag *diag)
+{
+	return inspect_image(look->session, look->found->candidate_image_id, diag);
+}
+
+static int check_rules(struct look *look, struct diag *diag)
+{
+	return inspect_rules(look->session, look->found, diag);
+}
+
+static int check_sockets(struct look *look, struct diag *diag)
+{
+	struct session *session = look->session;
+
+	return hostview_check_sockets(
+		&session->subjects, &session->record.preconditions.foreign_sockets, diag);
+}
+
+#define NEEDS(binding_) (1U << BINDING_##binding_)
+
+static const struct {
+	int (*check)(struct look *look, struct diag *diag);
+	unsigned int needs; /* without these it cannot be looked at */
+} rows[BINDING_COUNT] = {
+	[BINDING_CONFIG] = {check_config, 0},
+	[BINDING_SITE] = {check_site, NEEDS(CONFIG)},
+	[BINDING_RELEASE] = {check_release, NEEDS(CONFIG)},
+	[BINDING_HOST] = {check_host, 0},
+	[BINDING_PROGRAMS] = {check_programs, NEEDS(SITE) | NEEDS(RELEASE)},
+	[BINDING_UNIT_FILES] = {check_unit_files, NEEDS(SITE) | NEEDS(PROGRAMS)},
+	[BINDING_UNIT_LOADS] = {check_unit_loads, NEEDS(UNIT_FILES)},
+	[BINDING_ACCOUNT] = {check_account, NEEDS(UNIT_FILES)},
+	[BINDING_RANGES] = {check_ranges, NEEDS(ACCOUNT)},
+	[BINDING_WORKER] = {check_worker, NEEDS(UNIT_LOADS)},
+	[BINDING_GUARD] = {check_guard, NEEDS(UNIT_LOADS) | NEEDS(RANGES)},
+	[BINDING_ADDRESSES] = {check_addresses, NEEDS(SITE)},
+	[BINDING_PROXY] = {check_proxy, NEEDS(UNIT_LOADS) | NEEDS(ADDRESSES)},
+	[BINDING_MANAGER] = {check_manager, NEEDS(GUARD)},
+	[BINDING_ENGINE_UNIT] = {check_engine_unit, NEEDS(MANAGER)},
+	[BINDING_ENGINE] = {check_engine, NEEDS(ENGINE_UNIT)},
+	[BINDING_WORKER_IDLE] = {check_worker_idle, NEEDS(UNIT_LOADS)},
+	[BINDING_ENGINE_IDLE] = {check_engine_idle, NEEDS(ENGINE)},
+	[BINDING_IMAGE] = {check_image, NEEDS(ENGINE)},
+	[BINDING_RULES] = {check_rules, NEEDS(GUARD) | NEEDS(WORKER_IDLE)},
+	[BINDING_STORE] = {check_store, NEEDS(CONFIG)},
+	[BINDING_PIN] = {check_pin, NEEDS(CONFIG) | NEEDS(RELEASE)},
+	[BINDING_SAME_HOST] = {check_same_host, NEEDS(CONFIG) | NEEDS(HOST)},
+	[BINDING_PREFLIGHT] = {check_preflight,
+			       NEEDS(STORE) | NEEDS(HOST) | NEEDS(ENGINE) | NEEDS(RULES)},
+	[BINDING_PROFILE] = {check_profile, NEEDS(SITE)},
+	[BINDING_SOCKETS] = {check_sockets, NEEDS(RANGES)},
+};
+
+/* What is only in a configuration. */
+#define COLLECTION_ONLY                                                                  \
+	(NEEDS(CONFIG) | NEEDS(STORE) | NEEDS(PIN) | NEEDS(SAME_HOST) |                  \
+	 NEEDS(PREFLIGHT) | NEEDS(PROFILE) | NEEDS(SOCKETS))
+
+void bindings_survey(struct look *look,
+		     void (*on_binding)(void *context, enum binding binding,
+					enum binding_state state,
+					const struct diag *diag),
+		     void *context)
+{
+	unsigned int held = 0;
+
+	for (enum binding i = 0; i < BINDING_COUNT; i++) {
+		enum binding_state state = BINDING_UNSEEN;
+		struct diag diag = {0};
+
+		if ((held & rows[i].needs) == rows[i].needs)
+			state = rows[i].check(look, &diag) ? BINDING_BROKEN
+							   : BINDING_HELD;
+		if (state == BINDING_HELD)
+			held |= 1U << i;
+		on_binding(context, i, state, &diag);
+	}
+}
+
+static int check_all(struct look *look, unsigned int left_out, struct diag *diag)
+{
+	int error = 0;
+
+	for (enum binding i = 0; !error && i < BINDING_COUNT; i++)
+		if (!(left_out & 1U << i))
+			error = rows[i].check(look, diag);
+	return error;
+}
+
+/* --- the three uses ---------------------------------------------------------------- */
+
+static void fill_found(const struct session *session, struct preflight *found)
+{
+	found->host = session->host;
+	strcpy(found->site_sha256, session->site_sha256);
+	strcpy(found->release_sha256, session->config.release_sha256);
+	strcpy(found->catalog_sha256, session->release.catalog_sha256);
+	strcpy(found->targets_sha256, session->release.targets_sha256);
+	found->checked_at_unix = session_now();
+}
+
+int bindings_inspect(struct session *session, const char *site_path,
+		     const char *release_path, struct preflight *ret_preflight,
+		     struct diag *diag)
+{
+	OWN(own_pointer) struct preflight *found = calloc(1, sizeof(*found));
+	struct look look = {.session = session, .found = found};
 	int error;
 
-	record->kind = RECORD_NETWORK_ENFORCEMENT;
-	record_set_coverage(record,
-			    session->site.router_namespace == SITE_ROUTER_ROOTLESS_NETNS);
-	strcpy(record->catalog_sha256, release->catalog_sha256);
-	strcpy(record->site_sha256, session->site_sha256);
-	record->host = session->host;
-	strcpy(record->release.release_sha256, session->config.release_sha256);
-	strcpy(record->release.version, release->version);
-	strcpy(record->release.source_revision, release->source_revision);
-	strcpy(record->release.probe_runner_sha256, session->runner_sha256);
-	strcpy(record->release.targets_sha256, release->targets_sha256);
-	strcpy(record->release.candidate_image_id, release->candidate_image.id);
-	strcpy(record->pre_collection_preflight_sha256,
-	       session->config.pre_collection_preflight_sha256);
-	strcpy(record->inputs.config_sha256, session->config_sha256);
-	strcpy(record->inputs.profile_sha256, session->profile.sha256);
-	record->inputs.issued_at_unix = session->profile.issued_at_unix;
-	record->inputs.expires_at_unix = session->profile.expires_at_unix;
-	error = fill_tools(session, diag);
-	return error ? error : fill_endpoints(session, diag);
-}
-
-int bindings_check(struct session *session, struct diag *diag)
-{
-	OWN(own_pointer) struct preflight *now = calloc(1, sizeof(*now));
-	int error = now ? 0 : diag_no_memory(diag);
-
-	if (!error)
-		error = hostview_read(&session->host, diag);
-	if (!error)
-		error = check_host(session, diag);
-	if (!error)
-		error = bindings_inspect(session, now, diag);
-	if (!error)
-		error = check_preflight(session, now, diag);
-	if (!error)
-		error = check_profile(session, diag);
-	if (!error)
-		error = hostview_check_sockets(
-			&session->subjects,
-			&session->record.preconditions.foreign_sockets, diag);
-	if (!error)
-		error = fill_head(session, diag);
+	if (!found)
+		return diag_no_memory(diag);
+	/* What the checks and the session's other users find under these names. */
+	if (strlen(site_path) >= sizeof(session->config.site) ||
+	    strlen(release_path) >= sizeof(session->config.release))
+		return diag_refuse(diag, site_path, "too long a path");
+	strcpy(session->config.site, site_path);
+	strcpy(session->config.release, release_path);
+	error = check_all(&look, COLLECTION_ONLY, diag);
 	if (error)
 		return error;
-	fill_preconditions(session, now, &session->guard);
+	fill_found(session, found);
+	*ret_preflight = *found;
+	return 0;
+}
+
+int bindings_check(struct session *session, const char *config_path, struct diag *diag)
+{
+	OWN(own_pointer) struct preflight *found = calloc(1, sizeof(*found));
+	struct look look = {
+		.session = session, .found = found, .config_path = config_path};
+	int error = found ? check_all(&look, 0, diag) : diag_no_memory(diag);
+
+	if (!error)
+		error = head_fill(session, diag);
+	if (error)
+		return error;
+	fill_found(session, found);
+	head_fill_preconditions(session, found);
 	session->probes_all = probes_count_all(&session->profile);
 	return 0;
 }

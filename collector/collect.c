@@ -118,9 +118,7 @@ int collect_network(struct session *session, const char *config_path, bool is_dr
 	int error = take_lock(session, diag);
 
 	if (!error)
-		error = bindings_read(session, config_path, diag);
-	if (!error)
-		error = bindings_check(session, diag);
+		error = bindings_check(session, config_path, diag);
 	if (!error && !is_dry)
 		error = collect(session, &result, diag);
 	*ret_result = result;
@@ -151,7 +149,9 @@ int collect_recover(struct session *session, bool *ret_found, struct diag *diag)
 		error = layout_of_site(&session->site, session->journal.entries[0].name,
 				       &session->layout, diag);
 	if (!error)
-		error = inspect_accounts(session, diag);
+		error = inspect_account(session, diag);
+	if (!error)
+		error = inspect_ranges(session, diag);
 	if (!error)
 		error = end(session, &result, diag);
 	if (!error && !result.is_clean)

@@ -14,8 +14,10 @@ collector_sources := \
 	collector/engine.c \
 	collector/fdpass.c \
 	collector/formats.c \
+	collector/head.c \
 	collector/hostview.c \
 	collector/inspect.c \
+	collector/inspect_units.c \
 	collector/journal.c \
 	collector/lock.c \
 	collector/measure.c \

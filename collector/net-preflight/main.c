@@ -33,10 +33,8 @@ static int inspect(struct session *session, const struct cli_values *values,
 	if (!error && geteuid() != 0)
 		error = diag_refuse(diag, NULL, "not root: run it as root");
 	if (!error)
-		error = bindings_read_site(session, cli_value(values, "site"),
-					   cli_value(values, "release"), diag);
-	if (!error)
-		error = bindings_inspect(session, preflight, diag);
+		error = bindings_inspect(session, cli_value(values, "site"),
+					 cli_value(values, "release"), preflight, diag);
 	if (!error)
 		error = preflight_write(preflight, &bytes, diag);
 	if (!error && cli_value(values, "store"))
