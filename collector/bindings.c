@@ -11,6 +11,7 @@
 #include "collector/inspect.h"
 #include "collector/probes.h"
 #include "common/clock.h"
+#include "common/moment.h"
 #include "common/store.h"
 
 enum {
@@ -176,7 +177,7 @@ static int compare_preflights(const struct session *session, const struct prefli
 {
 	const struct preflight *then = &session->preflight;
 	int64_t age = session_now() - then->checked_at_unix;
-	char place[PREFLIGHT_PLACE_SIZE];
+	char place[PREFLIGHT_PLACE_SIZE], moment[MOMENT_SIZE];
 
 	name_preflight(session, place);
 	if (age < 0)
@@ -185,8 +186,10 @@ static int compare_preflights(const struct session *session, const struct prefli
 			"is from the future; mind the clock and take a new one");
 	if (age > PREFLIGHT_AGE_SECONDS)
 		return diag_refuse(diag, place,
-				   "is %lld s old, more than %d; take a new one",
-				   (long long)age, PREFLIGHT_AGE_SECONDS);
+				   "is %lld s old (of %s), more than %d; take a new one",
+				   (long long)age,
+				   moment_format(then->checked_at_unix, moment),
+				   PREFLIGHT_AGE_SECONDS);
 	if (strcmp(then->release_sha256, session->config.release_sha256) != 0)
 		return diag_refuse(diag, place, "is of another release; take a new one");
 	if (strcmp(then->site_sha256, session->site_sha256) != 0)
@@ -209,13 +212,16 @@ static int check_window(const struct session *session, struct diag *diag)
 	const struct profile *profile = &session->profile;
 	const char *place = session->config.profile;
 	int64_t now = session_now();
+	char moment[MOMENT_SIZE];
 	int64_t window = profile->expires_at_unix - profile->issued_at_unix;
 	int error;
 
 	if (now - profile->issued_at_unix > PROFILE_AGE_SECONDS)
 		return diag_refuse(diag, place,
-				   "was issued %lld s ago, more than %d; issue a new one",
+				   "was issued %lld s ago (%s), more than %d; issue a "
+				   "new one",
 				   (long long)(now - profile->issued_at_unix),
+				   moment_format(profile->issued_at_unix, moment),
 				   PROFILE_AGE_SECONDS);
 	if (window < WINDOW_MIN_SECONDS || window > WINDOW_MAX_SECONDS)
 		return diag_refuse(

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/buffer.h"
 #include "common/own.h"
 #include "common/version.h"
 
@@ -136,6 +137,22 @@ enum exit_status cli_report(const struct diag *diag)
 	fprintf(stderr, "%s: %s: %s\n", program_name, *kind ? kind : "could not tell",
 		*kind ? diag_render(diag, line, sizeof(line)) : "no cause was recorded");
 	return diag_exit_status(diag);
+}
+
+void cli_print(FILE *stream, const char *text, const struct style_rule *rules,
+	       size_t count)
+{
+	OWN(own_buffer) struct buffer buffer = {0};
+	OWN(own_bytes) struct bytes painted = {0};
+	struct diag ignored = {0};
+
+	if (style_is_wanted(fileno(stream))) {
+		style_paint(text, rules, count, &buffer);
+		/* Without memory for colours it is as good without them. */
+		if (buffer_take(&buffer, &painted, &ignored) == 0)
+			text = painted.data;
+	}
+	fputs(text, stream);
 }
 
 const char *cli_value(const struct cli_values *values, const char *name)

@@ -5,8 +5,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "common/diag.h"
+#include "common/style.h"
 
 /*
  * Theory of operation
@@ -66,6 +68,10 @@ int cli_main(const struct cli_program *program, int argc, char **argv);
 
 /* The value of an option of the command; NULL when it was not given. */
 const char *cli_value(const struct cli_values *values, const char *name);
+
+/* Prints `text` on the stream, painted by `rules` where style_is_wanted() of it. */
+void cli_print(FILE *stream, const char *text, const struct style_rule *rules,
+	       size_t count);
 
 /* Prints "NAME: refused: PLACE: TEXT" (or "usage", "could not tell") on standard
  * error, and returns the exit status that goes with it. */

@@ -12,14 +12,16 @@ common_sources := \
 	common/json.c \
 	common/json_kept.c \
 	common/json_table.c \
+	common/moment.c \
 	common/number.c \
 	common/protected.c \
 	common/sandbox.c \
-	common/store.c
+	common/store.c \
+	common/style.c
 
 # One cmocka program for each module.
-common_tests := buffer canonical clock diag digest inet json json_table number \
-	child cli protected sandbox
+common_tests := buffer canonical clock diag digest inet json json_table moment number \
+	child cli protected sandbox style
 unit_tests += test_json_kept
 test_json_kept_sources := tests/unit/test_json_kept.c tests/unit/kept_sample.c
 test_json_kept_archives := common

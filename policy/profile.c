@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/json_table.h"
+#include "common/moment.h"
 #include "common/protected.h"
 
 #define DNS_PORT 53             /* RFC 1035, 4.2 */
@@ -258,21 +259,29 @@ int profile_check(const struct profile *profile, const struct site *site,
 {
 	int64_t issued_ms = profile->issued_at_unix * 1000;
 	int64_t expires_ms = profile->expires_at_unix * 1000;
+	char moment[MOMENT_SIZE];
 
 	if (issued_ms > now_ms)
 		return refuse_key(name, "issued_at_unix", diag,
-				  "%" PRId64 " ms in the future", issued_ms - now_ms);
+				  "%" PRId64
+				  " ms in the future, at %s: mind the clock, and issue "
+				  "a new profile",
+				  issued_ms - now_ms,
+				  moment_format(profile->issued_at_unix, moment));
 	if (expires_ms <= now_ms)
 		return refuse_key(name, "expires_at_unix", diag,
-				  "passed %" PRId64 " s ago",
-				  (now_ms - expires_ms) / 1000);
+				  "passed %" PRId64 " s ago, at %s: issue a new profile",
+				  (now_ms - expires_ms) / 1000,
+				  moment_format(profile->expires_at_unix, moment));
 	if (now_ms - issued_ms > PROFILE_AGE_MAX * 1000)
 		return refuse_key(name, "issued_at_unix", diag,
 				  "%" PRId64 " s ago, more than %d: issue a new profile",
 				  (now_ms - issued_ms) / 1000, PROFILE_AGE_MAX);
 	if (expires_ms - now_ms > (int64_t)PROFILE_LEFT_MAX * 1000)
 		return refuse_key(name, "expires_at_unix", diag,
-				  "%" PRId64 " s away, more than %d",
+				  "%" PRId64
+				  " s away, more than %d: issue a profile for a shorter "
+				  "window",
 				  (expires_ms - now_ms) / 1000, PROFILE_LEFT_MAX);
 	return mode == PROFILE_MODE_NETWORK_ENFORCEMENT
 		       ? check_enforcement(profile, site, name, diag)

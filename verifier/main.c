@@ -255,13 +255,27 @@ static void judge_one(struct judging *judging, const char *sha256, size_t index)
 		cli_report(&diag);
 }
 
-static int print_buffer(struct buffer *buffer, struct diag *diag)
+/* What a person looks for in the report for people; the other formats have no such
+ * lines. */
+static const struct style_rule human_rules[] = {
+	{STYLE_END, " LEAK", STYLE_BAD},
+	{STYLE_END, " unmatched", STYLE_BAD},
+	{STYLE_END, " inconclusive", STYLE_DOUBT},
+	{STYLE_END, " ok", STYLE_GOOD},
+	{STYLE_END, ": verified", STYLE_GOOD},
+	{STYLE_END, ": refused", STYLE_BAD},
+	{STYLE_END, ": could not tell", STYLE_DOUBT},
+	{STYLE_LINE, "    next: ", STYLE_TITLE},
+};
+
+static int print_buffer(struct buffer *buffer, bool is_human, struct diag *diag)
 {
 	OWN(own_bytes) struct bytes text = {0};
 	int error = buffer_take(buffer, &text, diag);
 
 	if (!error)
-		fwrite(text.data, 1, text.size, stdout);
+		cli_print(stdout, text.data, human_rules,
+			  is_human ? ARRAY_SIZE(human_rules) : 0);
 	return error;
 }
 
@@ -269,6 +283,7 @@ static int judge_all(const struct cli_values *values, struct judging *judging,
 		     struct diag *diag)
 {
 	const struct report_format *format = judging->format;
+	bool is_human = format == report_formats[0] && !judging->is_statement;
 
 	if (!judging->is_statement && format->begin)
 		format->begin(&judging->out, values->operand_count);
@@ -277,13 +292,13 @@ static int judge_all(const struct cli_values *values, struct judging *judging,
 
 		judge_one(judging, values->operands[i], i);
 		/* A thousand reports need no more memory than one. */
-		error = print_buffer(&judging->out, diag);
+		error = print_buffer(&judging->out, is_human, diag);
 		if (error)
 			return error;
 	}
 	if (!judging->is_statement && format->end)
 		format->end(&judging->out);
-	return print_buffer(&judging->out, diag);
+	return print_buffer(&judging->out, is_human, diag);
 }
 
 /* A name that is no digest, or no such format, is a mistake in the command line. */

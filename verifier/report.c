@@ -4,7 +4,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "verifier/report_formats.h"
 
@@ -30,16 +29,4 @@ const char *report_probe_word(const struct record_probe *probe)
 			       ? "LEAK"
 			       : "unmatched";
 	return probe->conclusive ? "ok" : "inconclusive";
-}
-
-char *report_time(int64_t seconds, char ret_text[REPORT_TIME_SIZE])
-{
-	time_t time = (time_t)seconds;
-	struct tm utc;
-
-	/* A year that has no four digits is shown as the number it is. */
-	if (!gmtime_r(&time, &utc) || utc.tm_year > 9999 - 1900 ||
-	    strftime(ret_text, REPORT_TIME_SIZE, "%Y-%m-%dT%H:%M:%SZ", &utc) == 0)
-		snprintf(ret_text, REPORT_TIME_SIZE, "%lld", (long long)seconds);
-	return ret_text;
 }

@@ -45,8 +45,4 @@ const struct report_format *report_find(const char *name);
  * reached), "unmatched" or "inconclusive". */
 const char *report_probe_word(const struct record_probe *probe);
 
-/* Seconds since 1970 as RFC 3339 in UTC; `ret_text` has REPORT_TIME_SIZE bytes. */
-#define REPORT_TIME_SIZE 32
-char *report_time(int64_t seconds, char ret_text[REPORT_TIME_SIZE]);
-
 #endif

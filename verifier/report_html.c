@@ -6,6 +6,7 @@
 
 #include "policy/catalog.h"
 #include "verifier/markup.h"
+#include "common/moment.h"
 #include "verifier/report_formats.h"
 
 static const char head[] =
@@ -162,7 +163,7 @@ static void add_bar(struct buffer *out, const struct record *record, const char 
 static void add_timeline(struct buffer *out, const struct record *record)
 {
 	static const char *const colours[] = {"#54aeff", "#4ac26b", "#d4a72c", "#c297ff"};
-	char start[REPORT_TIME_SIZE], end[REPORT_TIME_SIZE];
+	char start[MOMENT_SIZE], end[MOMENT_SIZE];
 	size_t rows = record->phase_count + 1;
 	int64_t expiry = place(record, record->inputs.expires_at_unix);
 
@@ -186,8 +187,8 @@ static void add_timeline(struct buffer *out, const struct record *record)
 	buffer_print(out,
 		     "<p class=\"muted\">%s to %s; the dashed line is the window's end. "
 		     "A bar tells its seconds when it is pointed at.</p>\n",
-		     report_time(record->started_at_unix, start),
-		     report_time(record->completed_at_unix, end));
+		     moment_format(record->started_at_unix, start),
+		     moment_format(record->completed_at_unix, end));
 }
 
 /* --- what bounded each denial ------------------------------------------------------ */

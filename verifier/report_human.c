@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/moment.h"
 #include "verifier/report_formats.h"
 
 #define SHORT_DIGEST 12 /* digits of a digest that a person compares */
@@ -19,12 +20,12 @@ static void add_probe(struct buffer *out, const struct record_probe *probe)
  * for the rest: 32 endpoints fill no screen. */
 static void add_phase(struct buffer *out, const struct record_phase *phase)
 {
-	char started[REPORT_TIME_SIZE], completed[REPORT_TIME_SIZE];
+	char started[MOMENT_SIZE], completed[MOMENT_SIZE];
 	size_t repeated = 0;
 
 	buffer_print(out, "\n  %s  %s to %s\n", phase_names[phase->phase],
-		     report_time(phase->started_at_unix, started),
-		     report_time(phase->completed_at_unix, completed));
+		     moment_format(phase->started_at_unix, started),
+		     moment_format(phase->completed_at_unix, completed));
 	for (size_t i = 0; i < phase->probe_count; i++) {
 		const struct record_probe *probe = &phase->probes[i];
 		bool is_again = i && strcmp(probe[-1].id, probe->id) == 0;
@@ -43,7 +44,7 @@ static void add_phase(struct buffer *out, const struct record_phase *phase)
 
 static void add_record(struct buffer *out, const struct record *record)
 {
-	char issued[REPORT_TIME_SIZE], expires[REPORT_TIME_SIZE];
+	char issued[MOMENT_SIZE], expires[MOMENT_SIZE];
 
 	buffer_print(out, "  machine %.*s, boot %s, kernel %s\n", SHORT_DIGEST,
 		     record->host.machine_id_sha256, record->host.boot_id,
@@ -51,8 +52,8 @@ static void add_record(struct buffer *out, const struct record *record)
 	buffer_print(out, "  release %s (%.*s), window %s to %s\n",
 		     record->release.version, SHORT_DIGEST,
 		     record->release.source_revision,
-		     report_time(record->inputs.issued_at_unix, issued),
-		     report_time(record->inputs.expires_at_unix, expires));
+		     moment_format(record->inputs.issued_at_unix, issued),
+		     moment_format(record->inputs.expires_at_unix, expires));
 	for (size_t i = 0; i < record->phase_count; i++)
 		add_phase(out, &record->phases[i]);
 	buffer_print(out, "\n  not covered:");

@@ -2,30 +2,17 @@
 // Objects of a store as text for people. No verdict is in it.
 #include "verifier/show.h"
 
-#include <inttypes.h>
 #include <string.h>
-#include <time.h>
+
+#include "common/moment.h"
 
 #define ROW "%-18s %s\n"
 
-void show_time(int64_t at_unix, char ret_text[SHOW_TIME_SIZE])
-{
-	time_t seconds = (time_t)at_unix;
-	struct tm parts;
-
-	/* RFC 3339 has four digits for the year. */
-	if (at_unix < 0 || at_unix > INT64_C(253402300799) ||
-	    !gmtime_r(&seconds, &parts) ||
-	    strftime(ret_text, SHOW_TIME_SIZE, "%Y-%m-%dT%H:%M:%SZ", &parts) == 0)
-		snprintf(ret_text, SHOW_TIME_SIZE, "%" PRId64, at_unix);
-}
-
 static void add_time(struct buffer *buffer, const char *what, int64_t at_unix)
 {
-	char text[SHOW_TIME_SIZE];
+	char text[MOMENT_SIZE];
 
-	show_time(at_unix, text);
-	buffer_print(buffer, ROW, what, text);
+	buffer_print(buffer, ROW, what, moment_format(at_unix, text));
 }
 
 static void add_host(struct buffer *buffer, const struct host *host)
@@ -95,10 +82,10 @@ static void add_probe(struct buffer *buffer, const struct record *record,
 static void add_phase(struct buffer *buffer, const struct record *record,
 		      const struct record_phase *phase)
 {
-	char begin[SHOW_TIME_SIZE], end[SHOW_TIME_SIZE];
+	char begin[MOMENT_SIZE], end[MOMENT_SIZE];
 
-	show_time(phase->started_at_unix, begin);
-	show_time(phase->completed_at_unix, end);
+	moment_format(phase->started_at_unix, begin);
+	moment_format(phase->completed_at_unix, end);
 	buffer_print(buffer, "\n%s: observed from %s to %s\n", phase_names[phase->phase],
 		     begin, end);
 	buffer_print(buffer, "  %-46s %-20s %-20s %-14s %s\n", "probe", "expected",

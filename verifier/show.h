@@ -6,13 +6,8 @@
 #include "common/buffer.h"
 #include "verifier/object.h"
 
-#define SHOW_TIME_SIZE 32
-
 /* Adds the object's text: what it is about, and for a record its probes by
  * phase as it claims them. */
 void show_object(const struct object *object, struct buffer *buffer);
-
-/* "2027-01-15T08:00:00Z" (RFC 3339); times it cannot write as a number. */
-void show_time(int64_t at_unix, char ret_text[SHOW_TIME_SIZE]);
 
 #endif

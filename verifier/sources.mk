@@ -70,6 +70,7 @@ store_bench_archives := common
 store_bench_libraries := jansson nettle
 benches += tests/store/bench.py
 tests += unit:tests/verifier/test_record.py
+tests += unit:tests/verifier/test_colours.py
 
 # The judgement alone, for very many cases.
 test_programs += judge_many

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // net-collector: collects the evidence of one network enforcement window.
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,31 +14,48 @@ enum progress_form { PROGRESS_PLAIN, PROGRESS_JSON, PROGRESS_NONE };
 
 static const char *const progress_names[] = {"plain", "json", "none"};
 
+static const struct style_rule progress_rules[] = {
+	{STYLE_AFTER, ", not matched (", STYLE_BAD},
+	{STYLE_AFTER, ", not conclusive (", STYLE_DOUBT},
+	{STYLE_AFTER, ", ok (", STYLE_GOOD},
+	{STYLE_LINE, "net-collector: phase ", STYLE_TITLE},
+};
+
+__attribute__((format(printf, 1, 2))) static void tell(const char *format, ...)
+{
+	char line[512];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(line, sizeof(line), format, arguments);
+	va_end(arguments);
+	cli_print(stderr, line, progress_rules, ARRAY_SIZE(progress_rules));
+}
+
 static void plain_phase(void *context, const char *phase)
 {
 	(void)context;
-	fprintf(stderr, "net-collector: phase %s\n", phase);
+	tell("net-collector: phase %s\n", phase);
 }
 
 static void plain_probe(void *context, const struct record_probe *probe, size_t done,
 			size_t all, int64_t seconds_left)
 {
 	(void)context;
-	fprintf(stderr,
-		"net-collector: %zu/%zu %s: expected %s, observed %s, basis %s, %s "
-		"(%lld s to expiry)\n",
-		done, all, probe->id, expectation_names[probe->expect],
-		observed_names[probe->observed], basis_names[probe->basis],
-		probe->matched && probe->conclusive ? "ok"
-		: probe->matched                    ? "not conclusive"
-						    : "not matched",
-		(long long)(seconds_left > 0 ? seconds_left : 0));
+	tell("net-collector: %zu/%zu %s: expected %s, observed %s, basis %s, %s "
+	     "(%lld s to expiry)\n",
+	     done, all, probe->id, expectation_names[probe->expect],
+	     observed_names[probe->observed], basis_names[probe->basis],
+	     probe->matched && probe->conclusive ? "ok"
+	     : probe->matched                    ? "not conclusive"
+						 : "not matched",
+	     (long long)(seconds_left > 0 ? seconds_left : 0));
 }
 
 static void plain_step(void *context, const char *step)
 {
 	(void)context;
-	fprintf(stderr, "net-collector: %s\n", step);
+	tell("net-collector: %s\n", step);
 }
 
 /* What is printed here are names of ours: nothing in them needs an escape. */

@@ -9,6 +9,7 @@
 
 #include <linux/netfilter.h>
 
+#include "common/moment.h"
 #include "policy/kernel/kform.h"
 #include "policy/kernel/listing.h"
 
@@ -59,9 +60,11 @@ static void put_state(const char *table, const char *listing, int64_t left_ms,
 
 	if (has_rules(listing, "scoped_output") && end >= 0) {
 		bool is_open = left_ms > 0 && end * 1000 > now_ms;
+		char moment[MOMENT_SIZE];
 
 		buffer_print(out, "table inet %s: %s window\n", table,
 			     is_open ? "an open" : "an expired");
+		buffer_print(out, "  its end: %s\n", moment_format(end, moment));
 		put_left(out, "wall clock", end * 1000 - now_ms);
 		put_left(out, "kernel's clock", left_ms);
 	} else if (has_rules(listing, "output") && has_rules(listing, "marked_output")) {

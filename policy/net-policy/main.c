@@ -415,6 +415,23 @@ static enum exit_status run_kernel_form(const struct cli_values *values)
 	return EXIT_STATUS_OK;
 }
 
+static const struct style_rule diff_rules[] = {
+	{STYLE_LINE, "\tmust be: ", STYLE_GOOD},
+	{STYLE_LINE, "\tis: ", STYLE_BAD},
+	{STYLE_END, " is missing", STYLE_BAD},
+	{STYLE_END, " is not of the policy", STYLE_BAD},
+	{STYLE_END, " differs", STYLE_BAD},
+};
+
+static const struct style_rule show_rules[] = {
+	{STYLE_END, ": the deny guard", STYLE_GOOD},
+	{STYLE_END, ": an open window", STYLE_DOUBT},
+	{STYLE_END, ": an expired window", STYLE_DOUBT},
+	{STYLE_END, ": neither window nor guard", STYLE_BAD},
+	{STYLE_LINE, "     packets  rule", STYLE_FAINT},
+	{STYLE_LINE, "  chain ", STYLE_TITLE},
+};
+
 static enum exit_status run_diff(const struct cli_values *values)
 {
 	const char *path = cli_value(values, "profile");
@@ -446,7 +463,7 @@ static enum exit_status run_diff(const struct cli_values *values)
 	}
 	printf("table inet %s: %zu difference%s\n", target.site.table,
 	       comparison.difference_count, comparison.difference_count == 1 ? "" : "s");
-	print_bytes(&comparison.report);
+	cli_print(stdout, comparison.report.data, diff_rules, ARRAY_SIZE(diff_rules));
 	return EXIT_STATUS_DIFFERENT;
 }
 
@@ -464,7 +481,7 @@ static enum exit_status run_show(const struct cli_values *values)
 		error = buffer_take(&buffer, &text, &diag);
 	if (error)
 		return cli_report(&diag);
-	print_bytes(&text);
+	cli_print(stdout, text.data, show_rules, ARRAY_SIZE(show_rules));
 	return EXIT_STATUS_OK;
 }
 

@@ -8,7 +8,8 @@ import sys
 import time
 import unittest
 
-import world as w
+import world as w  # which finds tests/lib, too
+import terminal
 from world import TRUSTED, netns
 
 CLONE_NEWUSER = 0x10000000
@@ -110,6 +111,26 @@ class Install(unittest.TestCase):
             self.assertTrue(100 < left <= 200, text)
         self.assertRegex(text, rf"\n +1  .*ip daddr {TRUSTED} tcp dport 443 .*accept\n")
         self.assertNotIn("meta time", text)
+        self.assertRegex(text, r"\n  its end: 2\d{3}-\d\d-\d\dT\d\d:\d\d:\d\dZ\n")
+
+    def on_terminal(self, *arguments, **variables):
+        def run(slave):
+            self.world.policy(*arguments, check=False, stdout=slave,
+                              env={"TERM": "xterm", **variables})
+        return terminal.given_by(run)
+
+    def test_colours(self):
+        self.world.revoke()
+        show = ["show", "--site", self.world.site]
+        diff = ["diff", "--guard", *self.world.of_site()]
+        self.assertIn(b"\x1b[32m: the deny guard\x1b[0m\n", self.on_terminal(*show))
+        self.world.host.run([netns.NFT, "flush", "chain", "inet", self.world.table, "output"])
+        piped = self.world.policy(*diff, check=False).stdout
+        shown = self.on_terminal(*diff)
+        self.assertEqual(terminal.plain(shown), piped)
+        self.assertIn(b"\x1b[1;31m is missing\x1b[0m\n", shown)
+        self.assertRegex(shown, rb"\n\x1b\[32m\tmust be: .*\x1b\[0m\n")
+        self.assertEqual(self.on_terminal(*diff, NO_COLOR="1"), piped)
 
     def test_show_of_clocks_that_disagree(self):
         now = int(time.time())
