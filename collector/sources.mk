@@ -14,6 +14,7 @@ collector_sources := \
 	collector/engine.c \
 	collector/fdpass.c \
 	collector/formats.c \
+	collector/freeids.c \
 	collector/head.c \
 	collector/hostview.c \
 	collector/inspect.c \
@@ -33,6 +34,7 @@ collector_sources := \
 	collector/probes.c \
 	collector/rules.c \
 	collector/session.c \
+	collector/setup.c \
 	collector/spawn.c \
 	collector/units.c \
 	collector/wait.c

@@ -13,6 +13,7 @@ common_sources := \
 	common/json_kept.c \
 	common/json_table.c \
 	common/moment.c \
+	common/newfile.c \
 	common/number.c \
 	common/protected.c \
 	common/sandbox.c \

@@ -23,8 +23,7 @@ policy_sources := \
 # net-policy joins the pure part with the kernel's.
 programs += net-policy
 net-policy_sources := \
-	policy/net-policy/main.c \
-	policy/net-policy/newfile.c
+	policy/net-policy/main.c
 net-policy_archives := kernel policy common
 net-policy_libraries := libnftables libmnl jansson nettle
 

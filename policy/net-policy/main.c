@@ -5,11 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 
 #include "common/buffer.h"
 #include "common/canonical.h"
 #include "common/cli.h"
 #include "common/clock.h"
+#include "common/newfile.h"
 #include "common/number.h"
 #include "common/protected.h"
 #include "policy/kernel/account.h"
@@ -19,7 +21,6 @@
 #include "policy/kernel/kform.h"
 #include "policy/kernel/show.h"
 #include "policy/kernel/subuid.h"
-#include "policy/net-policy/newfile.h"
 #include "policy/normalize.h"
 #include "policy/profile.h"
 #include "policy/ruleset.h"
@@ -188,7 +189,10 @@ static enum exit_status run_issue(const struct cli_values *values)
 		error = profile_issue(&endpoints, &site, clock_wall_ms() / 1000,
 				      (int64_t)window, key, &profile, &bytes, &diag);
 	if (!error)
-		error = newfile_write(cli_value(values, "out"), bytes.data, bytes.size,
+		error = newfile_write(cli_value(values, "out"), S_IRUSR | S_IWUSR,
+				      bytes.data, bytes.size,
+				      "move it away: records made under a profile cannot "
+				      "be verified without it",
 				      &diag);
 	if (error)
 		return cli_report(&diag);

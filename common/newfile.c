@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A new private file: all of it under its name, or nothing.
-#include "policy/net-policy/newfile.h"
+// A new file: all of it under its name, or nothing.
+#include "common/newfile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -45,7 +45,8 @@ static int write_all(int fd, const char *data, size_t size)
 	return 0;
 }
 
-int newfile_write(const char *path, const void *data, size_t size, struct diag *diag)
+int newfile_write(const char *path, mode_t mode, const void *data, size_t size,
+		  const char *advice, struct diag *diag)
 {
 	OWN(own_fd) int folder = -1;
 	OWN(own_fd) int fd = -1;
@@ -59,8 +60,8 @@ int newfile_write(const char *path, const void *data, size_t size, struct diag *
 	if (fd < 0)
 		return diag_fail(diag, errno, path, "no file can be made");
 	/* The mode whatever the umask was. */
-	if (fchmod(fd, S_IRUSR | S_IWUSR) != 0)
-		return diag_fail(diag, errno, path, "cannot be made private");
+	if (fchmod(fd, mode) != 0)
+		return diag_fail(diag, errno, path, "its mode cannot be set");
 	error = write_all(fd, data, size);
 	if (error)
 		return diag_fail(diag, -error, path, "cannot be written");
@@ -69,9 +70,7 @@ int newfile_write(const char *path, const void *data, size_t size, struct diag *
 	snprintf(unnamed, sizeof(unnamed), "/proc/self/fd/%d", fd);
 	if (linkat(AT_FDCWD, unnamed, folder, name, AT_SYMLINK_FOLLOW) != 0) {
 		if (errno == EEXIST)
-			return diag_refuse(diag, path,
-					   "exists; move it away: records made under a "
-					   "profile cannot be verified without it");
+			return diag_refuse(diag, path, "exists; %s", advice);
 		return diag_fail(diag, errno, path, "cannot be linked into place");
 	}
 	if (fsync(folder) != 0)
