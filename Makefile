@@ -9,6 +9,7 @@
 #   make check ONLY=TEXT only the tests whose line contains TEXT
 #   make bench           figures as one JSON object
 #   make release         what is installed, and its release.json
+#   make install         it, below DESTDIR, for PREFIX
 #   make help            all targets
 #
 # Variants: CC=clang BUILD=build/clang, SANITIZE=address,undefined BUILD=build/asan,
@@ -88,7 +89,7 @@ benches :=
 include common/sources.mk
 include $(wildcard agent/sources.mk policy/sources.mk policy/kernel/sources.mk \
 	collector/sources.mk verifier/sources.mk proxy/sources.mk systemd/sources.mk \
-	tests/lab/sources.mk tests/faults/sources.mk docs/sources.mk)
+	tests/lab/sources.mk tests/faults/sources.mk docs/sources.mk install.mk)
 include tests/sources.mk
 lists := $(MAKEFILE_LIST)
 
@@ -237,7 +238,7 @@ clean:
 	rm -rf build out
 
 help:
-	@sed -n '5,14s/^# *//p' Makefile
+	@sed -n '5,15s/^# *//p' Makefile
 	@echo 'asan fuzz lint static-check repro-check clean'
 
 .PHONY: print-unit-tests

@@ -18,7 +18,7 @@ import unittest
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 NET_SITE = os.path.join(TOP, os.environ.get("BUILD", "build"), "bin/net-site")
-GOLDEN = os.path.join(TOP, "tests/site/golden")
+GOLDEN = os.path.join(TOP, "fixtures/units")
 SITES = os.path.join(TOP, "fixtures/sites")
 NAMES = ("netproof", "ditto-coding-hosted")
 UID = "990"
