@@ -27,10 +27,14 @@ int inspect_unit_loads(struct session *session, struct diag *diag);
 /* The worker's unit is that of its mode, for this very probe runner. */
 int inspect_worker(struct session *session, struct diag *diag);
 
+/* Refuses if its unit is another than inspect_worker() found. */
+int inspect_worker_again(struct session *session, struct diag *diag);
+
 /* The worker does not run, and has not failed. */
 int inspect_worker_idle(struct session *session, struct unit_state *ret_state,
 			struct diag *diag);
 
+/* The guard's unit is active, and what it loads is the guard. */
 int inspect_guard(struct session *session, struct unit_state *ret_state,
 		  struct diag *diag);
 
@@ -41,9 +45,10 @@ int inspect_addresses(struct session *session, struct diag *diag);
 int inspect_proxy(struct session *session, struct unit_state *ret_state,
 		  struct diag *diag);
 
-/* The workload user's own manager runs. */
+/* The workload user's own manager runs, and nothing makes its socket calls fail. */
 int inspect_manager(struct session *session, struct diag *diag);
 
+/* The engine's unit is active, and nothing in it makes its socket calls fail. */
 int inspect_engine_unit(struct session *session, struct unit_state *ret_state,
 			struct diag *diag);
 

@@ -10,98 +10,88 @@
 
 #include "collector/hostview.h"
 #include "collector/netview.h"
+#include "collector/unit_form.h"
 #include "common/protected.h"
 
 enum { UNIT_FILE_LIMIT = 1 << 20, SHOW_MS = 10000 };
 
-static int check_lines(const char *unit, const char *what, const struct unit_execs *execs,
-		       const char *const (*wanted)[UNITS_ARGV_MAX], size_t count,
-		       struct diag *diag)
-{
-	bool is_same = execs->count == count;
+/* --- what units are made of ------------------------------------------------------- */
 
-	for (size_t i = 0; is_same && i < count; i++) {
-		const struct unit_exec *line = &execs->lines[i];
-		/* A leading "+" stands for exempt from the unit's limits. */
-		bool is_privileged = wanted[i][0][0] == '+';
-		size_t argc = 0;
-
-		for (; wanted[i][argc] && is_same; argc++)
-			is_same = argc < line->argc &&
-				  strcmp(line->argv[argc],
-					 wanted[i][argc] + (is_privileged && !argc)) == 0;
-		is_same = is_same && argc == line->argc &&
-			  line->is_privileged == is_privileged;
-	}
-	return is_same ? 0
-		       : diag_refuse(
-				 diag, unit,
-				 "%s is not that of mode network_enforcement for this "
-				 "probe runner; render the site again with net-site",
-				 what);
-}
-
-static int check_worker_lines(const struct session *session, const struct unit_form *form,
-			      struct diag *diag)
+static int check_worker_commands(const struct session *session,
+				 const struct unit_form *form, struct diag *diag)
 {
 	const struct layout *layout = &session->layout;
 	const char *unit = session->site.worker_unit, *site = session->config.site;
 	char policy[LAYOUT_PATH_SIZE + 1];
-	const char *const pre[][UNITS_ARGV_MAX] = {
+	const char *const pre[][UNIT_ARGV_MAX] = {
 		{policy, "install", "--mode", "network_enforcement", "--site", site}};
-	const char *const start[][UNITS_ARGV_MAX] = {
+	const char *const start[][UNIT_ARGV_MAX] = {
 		{layout->probe, "net-agent", "--unix", layout->agent_socket}};
-	const char *const post[][UNITS_ARGV_MAX] = {
+	const char *const post[][UNIT_ARGV_MAX] = {
 		{policy, "revoke", "--site", site},
 		{layout->probe, "net-once", "--plan", layout->plan, "--report",
 		 layout->report, "--gate", layout->gate}};
-	int error;
+	const struct {
+		const char *const (*lines)[UNIT_ARGV_MAX];
+		size_t count;
+	} wanted[UNIT_COMMAND_COUNT] = {
+		[UNIT_START_PRE] = {pre, ARRAY_SIZE(pre)},
+		[UNIT_START] = {start, ARRAY_SIZE(start)},
+		[UNIT_STOP_POST] = {post, ARRAY_SIZE(post)},
+	};
+	int error = 0;
 
 	snprintf(policy, sizeof(policy), "+%s", layout->policy);
-	error = check_lines(unit, "ExecStartPre", &form->start_pre, pre, 1, diag);
-	if (!error)
-		error = check_lines(unit, "ExecStart", &form->start, start, 1, diag);
-	if (!error)
-		error = check_lines(unit, "ExecStop", &form->stop, NULL, 0, diag);
-	if (!error)
-		error = check_lines(unit, "ExecStopPost", &form->stop_post, post, 2,
-				    diag);
-	if (!error)
-		error = check_lines(unit, "ExecCondition", &form->condition, NULL, 0,
-				    diag);
-	if (!error)
-		error = check_lines(unit, "ExecStartPost", &form->start_post, NULL, 0,
-				    diag);
-	if (!error)
-		error = check_lines(unit, "ExecReload", &form->reload, NULL, 0, diag);
+	for (int i = 0; !error && i < UNIT_COMMAND_COUNT; i++)
+		error = unit_form_check_commands(unit, form, (enum unit_command)i,
+						 wanted[i].lines, wanted[i].count, diag);
 	return error;
 }
 
 int inspect_worker(struct session *session, struct diag *diag)
 {
+	OWN(unit_properties_release) struct unit_properties properties = {0};
+	OWN(unit_properties_release) struct unit_properties defaults = {0};
+	OWN(own_pointer) struct unit_form *form = calloc(1, sizeof(*form));
 	const char *unit = session->site.worker_unit;
-	struct unit_form *form = session->worker_form;
-	int error;
+	int error = form ? 0 : diag_no_memory(diag);
 
-	if (!form)
-		form = session->worker_form = calloc(1, sizeof(*form));
-	if (!form)
-		return diag_no_memory(diag);
-	error = units_read_form(&session->units, unit, form, diag);
+	if (!error)
+		error = unit_form_read(&session->units, unit, form, &properties, diag);
+	if (!error)
+		error = unit_form_read_defaults(&session->units, &defaults, diag);
 	if (error)
 		return error;
 	if (!form->fragment[0])
 		return diag_refuse(
 			diag, unit,
 			"there is no such unit; render the site again with net-site");
-	if (strcmp(form->user, session->site.workload_user) != 0 ||
-	    strcmp(form->group, session->layout.worker_group) != 0 ||
-	    strcmp(form->slice, "system.slice") != 0 || strcmp(form->restart, "no") != 0)
-		return diag_refuse(
-			diag, unit,
-			"its User, Group, Slice or Restart is not that of mode "
-			"network_enforcement; render the site again with net-site");
-	return check_worker_lines(session, form, diag);
+	error = unit_rules_judge_worker(unit, &properties, &defaults, &session->site,
+					&session->layout, diag);
+	if (!error)
+		error = check_worker_commands(session, form, diag);
+	if (!error)
+		strcpy(session->worker_unit_sha256, form->sha256);
+	return error;
+}
+
+/* The guard is loaded by this unit at each boot, and again when a firewall service
+ * flushed it. */
+static int check_guard_commands(const struct session *session,
+				const struct unit_form *form, struct diag *diag)
+{
+	const char *const revoke[][UNIT_ARGV_MAX] = {
+		{session->layout.policy, "revoke", "--site", session->config.site}};
+	int error = 0;
+
+	for (int i = 0; !error && i < UNIT_COMMAND_COUNT; i++) {
+		bool is_wanted = i == UNIT_START || i == UNIT_RELOAD;
+
+		error = unit_form_check_commands(
+			session->site.guard_unit, form, (enum unit_command)i,
+			is_wanted ? revoke : NULL, is_wanted, diag);
+	}
+	return error;
 }
 
 /* The files are digested: what runs must be what they say. */
@@ -114,7 +104,10 @@ static int check_load(const char *name, const struct unit_form *form, struct dia
 		       : 0;
 }
 
+/* `check_form`, if there is one, says what the unit must be made of. */
 static int read_unit(struct session *session, const char *name,
+		     int (*check_form)(const struct session *session,
+				       const struct unit_form *form, struct diag *diag),
 		     struct unit_state *ret_state, struct unit_view *view,
 		     struct diag *diag)
 {
@@ -128,9 +121,11 @@ static int read_unit(struct session *session, const char *name,
 			"there is no such unit (%s); render the site again with net-site",
 			view->load_state);
 	if (!error)
-		error = units_read_form(&session->units, name, form, diag);
+		error = unit_form_read(&session->units, name, form, NULL, diag);
 	if (!error)
 		error = check_load(name, form, diag);
+	if (!error && check_form)
+		error = check_form(session, form, diag);
 	if (error)
 		return error;
 	snprintf(ret_state->name, sizeof(ret_state->name), "%s", name);
@@ -199,25 +194,64 @@ static int check_proxy(struct session *session, const struct unit_view *view,
 	return error;
 }
 
-/* "KEY=VALUE" of systemctl's output, at the start of a line. */
-static bool find_value(const char *text, const char *key, char *ret_value, size_t size)
+/* "KEY=VALUE" of systemctl's output, at the start of a line before `end`. */
+static bool find_value(const char *text, const char *end, const char *key,
+		       char *ret_value, size_t size)
 {
 	size_t length = strlen(key);
 
-	for (const char *line = text; *line; line = strchr(line, '\n') + 1) {
-		if (strncmp(line, key, length) == 0 && line[length] == '=') {
-			size_t value = strcspn(line + length + 1, "\n");
+	while (text < end) {
+		size_t line = strcspn(text, "\n");
+
+		if (line > length && strncmp(text, key, length) == 0 &&
+		    text[length] == '=') {
+			size_t value = line - length - 1;
 
 			if (value >= size)
 				return false;
-			memcpy(ret_value, line + length + 1, value);
+			memcpy(ret_value, text + length + 1, value);
 			ret_value[value] = '\0';
 			return true;
 		}
-		if (!strchr(line, '\n'))
-			break;
+		text += line + (text[line] == '\n');
 	}
 	return false;
+}
+
+/* Takes the properties that could make socket calls fail from systemctl's output, where
+ * the engine's unit is followed by one of which nothing is said. */
+static int judge_engine_text(const char *unit, const char *text, struct diag *diag)
+{
+	OWN(unit_properties_release) struct unit_properties own = {0};
+	OWN(unit_properties_release) struct unit_properties defaults = {0};
+	const char *second = strstr(text, "\n\n"), *name;
+	int error = 0;
+
+	if (!second)
+		return diag_fail(diag, 0, unit, "the user's manager does not tell of it");
+	for (size_t i = 0; !error && (name = unit_rules_socket_property(i)); i++) {
+		char value[2048];
+
+		if (find_value(text, second, name, value, sizeof(value)))
+			error = unit_properties_add(&own, name, value, diag);
+		if (!error && find_value(second + 1, second + strlen(second), name, value,
+					 sizeof(value)))
+			error = unit_properties_add(&defaults, name, value, diag);
+	}
+	return error ? error : unit_rules_judge_sockets(unit, &own, &defaults, diag);
+}
+
+static int judge_engine(struct session *session, struct diag *diag)
+{
+	const char *unit = session->site.engine_unit;
+	OWN(own_bytes) struct bytes output = {0};
+	int error = engine_run_as_user(&session->engine, "/usr/bin/systemctl",
+				       (const char *[]){"systemctl", "--user", "show",
+							"--no-pager", "--all", unit,
+							UNIT_FORM_NOTHING, NULL},
+				       SHOW_MS, &output, diag);
+
+	return error ? error : judge_engine_text(unit, output.data, diag);
 }
 
 /* The engine's unit is the user manager's: asked as that user, who alone may. */
@@ -230,6 +264,7 @@ int inspect_engine_unit(struct session *session, struct unit_state *ret_state,
 	OWN(own_fd) int fd = -1;
 	char fragment[SITE_PATH_SIZE], drop_ins[1024], sha256[DIGEST_TEXT_SIZE],
 		text[2048];
+	const char *end;
 	int error = engine_run_as_user(
 		&session->engine, "/usr/bin/systemctl",
 		(const char *[]){
@@ -240,18 +275,22 @@ int inspect_engine_unit(struct session *session, struct unit_state *ret_state,
 
 	if (error)
 		return error;
-	if (!find_value(output.data, "ActiveState", ret_state->active_state,
+	end = output.data + output.size;
+	if (!find_value(output.data, end, "ActiveState", ret_state->active_state,
 			sizeof(ret_state->active_state)) ||
-	    !find_value(output.data, "SubState", ret_state->sub_state,
+	    !find_value(output.data, end, "SubState", ret_state->sub_state,
 			sizeof(ret_state->sub_state)) ||
-	    !find_value(output.data, "FragmentPath", fragment, sizeof(fragment)) ||
-	    !find_value(output.data, "DropInPaths", drop_ins, sizeof(drop_ins)))
+	    !find_value(output.data, end, "FragmentPath", fragment, sizeof(fragment)) ||
+	    !find_value(output.data, end, "DropInPaths", drop_ins, sizeof(drop_ins)))
 		return diag_fail(diag, 0, unit, "the user's manager does not tell of it");
 	if (strcmp(ret_state->active_state, "active") != 0)
 		return diag_refuse(diag, unit,
 				   "is %s, not active; 'systemctl --user start' it as "
 				   "the workload user",
 				   ret_state->active_state);
+	error = judge_engine(session, diag);
+	if (error)
+		return error;
 	/* Debian reaches its folder of user units through a link. */
 	real = realpath(fragment, NULL);
 	if (!real)
@@ -325,7 +364,7 @@ int inspect_unit_loads(struct session *session, struct diag *diag)
 	int error = form ? 0 : diag_no_memory(diag);
 
 	for (size_t i = 0; !error && i < ARRAY_SIZE(names); i++) {
-		error = units_read_form(&session->units, names[i], form, diag);
+		error = unit_form_read(&session->units, names[i], form, NULL, diag);
 		if (!error)
 			error = check_load(names[i], form, diag);
 	}
@@ -337,7 +376,7 @@ int inspect_worker_idle(struct session *session, struct unit_state *ret_state,
 {
 	const char *unit = session->site.worker_unit;
 	struct unit_view view;
-	int error = read_unit(session, unit, ret_state, &view, diag);
+	int error = read_unit(session, unit, NULL, ret_state, &view, diag);
 
 	if (!error && strcmp(view.active_state, "inactive") != 0)
 		error = diag_refuse(diag, unit,
@@ -352,7 +391,8 @@ int inspect_guard(struct session *session, struct unit_state *ret_state,
 {
 	const char *unit = session->site.guard_unit;
 	struct unit_view view;
-	int error = read_unit(session, unit, ret_state, &view, diag);
+	int error =
+		read_unit(session, unit, check_guard_commands, ret_state, &view, diag);
 
 	return error ? error : check_active(unit, &view, diag);
 }
@@ -385,7 +425,7 @@ int inspect_proxy(struct session *session, struct unit_state *ret_state,
 {
 	const char *unit = session->site.proxy_unit;
 	struct unit_view view;
-	int error = read_unit(session, unit, ret_state, &view, diag);
+	int error = read_unit(session, unit, NULL, ret_state, &view, diag);
 
 	if (!error)
 		error = check_active(unit, &view, diag);
@@ -394,6 +434,8 @@ int inspect_proxy(struct session *session, struct unit_state *ret_state,
 
 int inspect_manager(struct session *session, struct diag *diag)
 {
+	OWN(unit_properties_release) struct unit_properties properties = {0};
+	OWN(unit_properties_release) struct unit_properties defaults = {0};
 	char unit[UNITS_TEXT_SIZE];
 	struct unit_view view;
 	int error;
@@ -405,5 +447,27 @@ int inspect_manager(struct session *session, struct diag *diag)
 				    "is %s, not active: the workload user's manager does "
 				    "not run; 'loginctl enable-linger %s'",
 				    view.active_state, session->site.workload_user);
+	if (!error)
+		error = unit_form_read_properties(&session->units, unit, &properties,
+						  diag);
+	if (!error)
+		error = unit_form_read_defaults(&session->units, &defaults, diag);
+	/* What limits it limits the engine and the daemon. */
+	if (!error)
+		error = unit_rules_judge_sockets(unit, &properties, &defaults, diag);
+	return error;
+}
+
+int inspect_worker_again(struct session *session, struct diag *diag)
+{
+	const char *unit = session->site.worker_unit;
+	struct unit_state state;
+	struct unit_view view;
+	int error = read_unit(session, unit, NULL, &state, &view, diag);
+
+	if (!error && strcmp(state.unit_sha256, session->worker_unit_sha256) != 0)
+		error = diag_refuse(diag, unit,
+				    "it was changed while the collection ran; take a new "
+				    "preflight");
 	return error;
 }

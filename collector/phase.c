@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "collector/inspect.h"
 #include "collector/netview.h"
 #include "collector/positions.h"
 #include "common/clock.h"
@@ -167,6 +168,8 @@ int phase_end(struct phase_run *run, enum ruleset_state state, struct diag *diag
 {
 	int error = positions_finish_phase(run->session, run->phase, diag);
 
+	if (!error)
+		error = inspect_worker_again(run->session, diag);
 	if (!error)
 		error = rules_finish_phase(run->session, state, run->phase, diag);
 	if (!error)

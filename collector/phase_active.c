@@ -26,7 +26,7 @@ static void fill_binding(struct session *session, const struct record_comparison
 	strcpy(binding->foreign_sha256, scoped->foreign_sha256);
 	binding->scoped_output_rules = counts.scoped_output;
 	binding->scoped_input_rules = counts.scoped_input;
-	strcpy(binding->worker_unit_sha256, session->worker_form->sha256);
+	strcpy(binding->worker_unit_sha256, session->worker_unit_sha256);
 	strcpy(binding->refusing_proxy_unit, session->site.proxy_unit);
 	strcpy(binding->refusing_proxy_sha256, session->proxy_sha256);
 }

@@ -75,8 +75,6 @@ void session_close(struct session *session)
 	journal_close(&session->journal);
 	own_fd(&session->lock_fd);
 	own_fd(&session->folder_fd);
-	free(session->worker_form);
-	session->worker_form = NULL;
 	wait_close(&session->wait);
 }
 

@@ -76,7 +76,7 @@ struct session {
 	struct subjects subjects;
 	struct engine_info engine_info;
 	char daemon_sha256[DIGEST_TEXT_SIZE];
-	struct unit_form *worker_form;
+	char worker_unit_sha256[DIGEST_TEXT_SIZE];
 	char proxy_sha256[DIGEST_TEXT_SIZE];
 	struct measurement self;
 

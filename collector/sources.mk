@@ -5,6 +5,7 @@ collector_sources := \
 	collector/agentlink.c \
 	collector/agentsocket.c \
 	collector/bindings.c \
+	collector/bus.c \
 	collector/confine.c \
 	collector/collect.c \
 	collector/containers.c \
@@ -36,16 +37,21 @@ collector_sources := \
 	collector/session.c \
 	collector/setup.c \
 	collector/spawn.c \
+	collector/unit_form.c \
+	collector/unit_rules.c \
 	collector/units.c \
 	collector/wait.c
 
 collector_archives := collector kernel policy common
 collector_libraries := libsystemd libmnl libnftables libcap-ng libseccomp jansson nettle
 
-unit_tests += test_agentlink test_measure
+unit_tests += test_agentlink test_measure test_unit_rules
 test_agentlink_sources := tests/collector/test_agentlink.c
 test_agentlink_archives := $(collector_archives)
 test_agentlink_libraries := $(collector_libraries)
+test_unit_rules_sources := tests/collector/test_unit_rules.c
+test_unit_rules_archives := $(collector_archives)
+test_unit_rules_libraries := $(collector_libraries)
 test_measure_sources := tests/collector/test_measure.c
 test_measure_archives := $(collector_archives)
 test_measure_libraries := $(collector_libraries)

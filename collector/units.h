@@ -30,22 +30,8 @@ struct units {
 	char job_result[32]; /* "" while it runs */
 };
 
-#define UNITS_EXEC_MAX 8
-#define UNITS_ARGV_MAX 16
 #define UNITS_TEXT_SIZE 256
 #define UNITS_PATH_SIZE 384
-
-/* One command line of a unit. */
-struct unit_exec {
-	char argv[UNITS_ARGV_MAX][UNITS_PATH_SIZE];
-	size_t argc;
-	bool is_privileged; /* "+": none of the unit's limits hold for it */
-};
-
-struct unit_execs {
-	struct unit_exec lines[UNITS_EXEC_MAX];
-	size_t count;
-};
 
 /* What a unit is doing. */
 struct unit_view {
@@ -57,24 +43,11 @@ struct unit_view {
 	char cgroup[UNITS_PATH_SIZE]; /* without leading slash */
 };
 
-/* What a unit is made of. About 150 KiB. */
-struct unit_form {
-	char fragment[UNITS_PATH_SIZE];
-	bool needs_reload; /* the files on disk are newer than what is loaded */
-	char user[UNITS_TEXT_SIZE], group[UNITS_TEXT_SIZE], slice[UNITS_TEXT_SIZE];
-	char restart[UNITS_TEXT_SIZE];
-	struct unit_execs start_pre, start, stop, stop_post;
-	struct unit_execs condition, start_post, reload; /* of a worker: none */
-	char sha256[DIGEST_TEXT_SIZE]; /* of the effective properties and files */
-};
-
 int units_open(struct wait *wait, struct units *ret_units, struct diag *diag);
 void units_close(struct units *units);
 
 int units_read(struct units *units, const char *name, struct unit_view *ret_view,
 	       struct diag *diag);
-int units_read_form(struct units *units, const char *name, struct unit_form *ret_form,
-		    struct diag *diag);
 
 /* The manager's version, as it says. */
 int units_version(struct units *units, char ret_text[UNITS_TEXT_SIZE], struct diag *diag);
