@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The resolver says refused."""
+LAYER = "network"
+WHEN = "preflight"
+
+
+def act(host):
+    host.lab.service("mode", "dns", "refused")
