@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Judges cases from standard input, a hundred thousand in a minute: for the tamper
-// matrix. The store and the report are left out, and nothing else.
+// matrix.
 //
 // judge_many PROFILE SITE RELEASE. Each case is three frames, a line with a size and
 // as many bytes: record, preflight before, preflight after. For each, one line: the
 // judgement and the codes of what was found.
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "common/own.h"
-#include "verifier/judge.h"
+#include "tests/verifier/judging.h"
 
 static char *read_frame(size_t *ret_size)
 {
@@ -27,43 +21,28 @@ static char *read_frame(size_t *ret_size)
 	return data;
 }
 
-static bool is_refused(int error, const struct diag *diag)
-{
-	if (error && diag->kind != DIAG_REFUSED)
-		abort(); /* a test that runs out of memory shows nothing */
-	return error != 0;
-}
-
 /* As case_read_record() does, from frames. Returns the code of what is refused. */
 static const char *read_case(struct verify_case *case_, struct case_files *files,
 			     const char *record, size_t record_size, const char *pre,
 			     size_t pre_size, const char *post, size_t post_size)
 {
 	char named[DIGEST_TEXT_SIZE];
-	struct diag diag = {0};
 
-	digest_bytes(post, post_size, files->post_sha256);
-	if (is_refused(preflight_parse(post, post_size, "post", &files->post, &diag),
-		       &diag))
+	if (!judging_read_post(files, post, post_size))
 		return "post-form";
-	if (is_refused(record_parse(record, record_size, "record", &case_->record, &diag),
-		       &diag))
+	if (!judging_read_record(case_, record, record_size))
 		return "record-form";
 	digest_bytes(pre, pre_size, named);
 	if (strcmp(named, case_->record.pre_collection_preflight_sha256) != 0)
 		return "pre-object";
-	if (is_refused(preflight_parse(pre, pre_size, "pre", &case_->pre, &diag), &diag))
-		return "pre-form";
-	return NULL;
+	return judging_read_pre(case_, pre, pre_size) ? NULL : "pre-form";
 }
 
-static void judge(struct verify_case *case_)
+static void judge(const struct verify_case *case_)
 {
 	OWN(verdict_release) struct verdict verdict = {0};
-	struct diag diag = {0};
 
-	if (judge_case(case_, &verdict, &diag) != 0)
-		abort();
+	judging_judge(case_, &verdict);
 	fputs(judgement_names[verdict.judgement], stdout);
 	for (size_t i = 0; i < verdict.findings.count; i++)
 		printf(" %s", finding_kinds[verdict.findings.items[i].code].name);
