@@ -232,24 +232,30 @@ static bool has_candidate(const struct profile *profile,
 	return false;
 }
 
+bool profile_has_site_candidates(const struct profile *profile, const struct site *site)
+{
+	bool is_host = site->router_namespace == SITE_ROUTER_HOST;
+
+	return profile->candidate_tcp_count == (is_host ? 2 : 1) &&
+	       has_candidate(profile, &site->proxy) &&
+	       (!is_host || has_candidate(profile, &site->router));
+}
+
 /* What mode network_enforcement wants beyond. */
 static int check_enforcement(const struct profile *profile, const struct site *site,
 			     const char *name, struct diag *diag)
 {
-	bool is_host = site->router_namespace == SITE_ROUTER_HOST;
-
 	if (profile->expires_at_unix - profile->issued_at_unix >
 	    PROFILE_WINDOW_MAX_ENFORCEMENT)
 		return refuse_key(name, "expires_at_unix", diag,
 				  "more than %d s after issued_at_unix, the longest "
 				  "window of mode network_enforcement",
 				  PROFILE_WINDOW_MAX_ENFORCEMENT);
-	if (profile->candidate_tcp_count != (is_host ? 2 : 1) ||
-	    !has_candidate(profile, &site->proxy) ||
-	    (is_host && !has_candidate(profile, &site->router)))
-		return refuse_key(name, "candidate_tcp", diag,
-				  "not exactly the site's %s",
-				  is_host ? "router and proxy" : "proxy");
+	if (!profile_has_site_candidates(profile, site))
+		return refuse_key(
+			name, "candidate_tcp", diag, "not exactly the site's %s",
+			site->router_namespace == SITE_ROUTER_HOST ? "router and proxy"
+								   : "proxy");
 	return 0;
 }
 

@@ -68,6 +68,10 @@ int profile_parse(const void *data, size_t size, const char *name,
 int profile_read(const char *path, uid_t owner, struct profile *ret_profile,
 		 struct diag *diag);
 
+/* Whether candidates may reach exactly what a collection at this site has them reach:
+ * its proxy, and its router where that is the host's (SPEC 5.1). */
+bool profile_has_site_candidates(const struct profile *profile, const struct site *site);
+
 /* Whether the profile may be installed at `now_ms` (milliseconds since 1970), and
  * in mode network_enforcement, at this site. `name` goes before the key in the
  * refusal. */

@@ -72,6 +72,10 @@ const struct finding_kind finding_kinds[FINDING_CODE_COUNT] = {
 	[FINDING_PROFILE] = {"profile", REFUSED, "another profile", PIN},
 	[FINDING_PROFILE_TIMES] = {"profile-times", REFUSED,
 				   "other times than the profile's", FORGED},
+	[FINDING_CANDIDATES] = {"candidates", REFUSED,
+				"a profile that lets candidates reach other than the "
+				"site's router and proxy",
+				"issue a profile for this site and collect again"},
 	[FINDING_WINDOW] = {"window", REFUSED,
 			    "a window that a collection would have refused",
 			    "issue a profile of 20 to 280 s and collect within 60 s"},

@@ -151,6 +151,9 @@ void judge_profile(const struct verify_case *case_, struct findings *findings)
 	if (!findings_text(findings, FINDING_PROFILE, RECORD("/inputs/profile_sha256"),
 			   profile->sha256, inputs->profile_sha256))
 		return;
+	findings_true(findings, FINDING_CANDIDATES, spot_at("profile", "/candidate_tcp"),
+		      profile_has_site_candidates(profile, &case_->files->site),
+		      "exactly the site's", "others");
 	findings_number(findings, FINDING_PROFILE_TIMES, RECORD("/inputs/issued_at_unix"),
 			profile->issued_at_unix, inputs->issued_at_unix);
 	findings_number(findings, FINDING_PROFILE_TIMES,

@@ -257,20 +257,26 @@ static struct span span_of(const struct record *record, size_t i)
 	return span;
 }
 
-/* An attempt: answered in its phase, and begun in it. */
-static void check_attempt(const struct record_phase *phase, const struct span *span,
-			  int64_t at_unix, int64_t elapsed_us, struct spot at,
-			  struct spot elapsed, struct findings *findings)
+/* The microseconds that fit into so many seconds, as far as clocks can tell. */
+static int64_t most_us(int64_t seconds)
 {
-	findings_range(findings, span->early, at, span->from, INT64_MAX, at_unix);
-	if (findings_range(findings, FINDING_PROBE_TIME, at, 0, span->to, at_unix))
-		findings_range(findings, FINDING_PROBE_TIME, elapsed, 0,
-			       (at_unix - phase->started_at_unix + CLOCK_SLACK) * 1000000,
-			       elapsed_us);
+	int64_t whole = INT64_MAX / 1000000 - CLOCK_SLACK;
+
+	return ((seconds < whole ? seconds : whole) + CLOCK_SLACK) * 1000000;
+}
+
+/* An attempt: answered in its time, and begun in it. */
+static void check_attempt(const struct span *span, int64_t at_unix, int64_t elapsed_us,
+			  struct spot at, struct spot elapsed, struct findings *findings)
+{
+	if (findings_range(findings, span->early, at, span->from, INT64_MAX, at_unix) &&
+	    findings_range(findings, FINDING_PROBE_TIME, at, 0, span->to, at_unix))
+		findings_range(findings, span->early, elapsed, 0,
+			       most_us(at_unix - span->from), elapsed_us);
 }
 
 #define ATTEMPT(at_, elapsed_, key)                                                      \
-	check_attempt(phase, &span, at_, elapsed_, PROBE("evidence/" key "at_unix"),     \
+	check_attempt(&span, at_, elapsed_, PROBE("evidence/" key "at_unix"),            \
 		      PROBE("evidence/" key "elapsed_us"), findings)
 
 static void check_evidence(const struct verify_case *case_, size_t i, size_t k,
@@ -305,11 +311,41 @@ static void check_evidence(const struct verify_case *case_, size_t i, size_t k,
 	}
 }
 
+static bool do_share_packets(const struct record_probe *one,
+			     const struct record_probe *other)
+{
+	const struct evidence_deny_counter *first = &one->evidence.deny_counter;
+	const struct evidence_deny_counter *second = &other->evidence.deny_counter;
+
+	return one->basis == BASIS_DENY_COUNTER && other->basis == BASIS_DENY_COUNTER &&
+	       first->packets_before < second->packets_after &&
+	       second->packets_before < first->packets_after;
+}
+
+/* There is one deny counter, and it vouches for one probe at a time: what it rose by
+ * for one it did not rise by for another. It starts again with a table that is loaded
+ * anew, which a comparison beyond those of the phase's begin and end has seen. */
+static void check_counters(const struct record_phase *phase, size_t i,
+			   struct findings *findings)
+{
+	for (size_t k = 0; k < phase->probe_count && phase->comparison_count <= 2; k++)
+		for (size_t other = 0; other < k; other++)
+			findings_true(findings, FINDING_PROBE_EVIDENCE,
+				      PROBE("evidence/deny_counter"),
+				      !do_share_packets(&phase->probes[k],
+							&phase->probes[other]),
+				      "packets of its own", phase->probes[other].id);
+}
+
 void judge_probe_evidence(const struct verify_case *case_, struct findings *findings)
 {
-	for (size_t i = 0; i < case_->record.phase_count; i++)
-		for (size_t k = 0; k < case_->record.phases[i].probe_count; k++)
+	for (size_t i = 0; i < case_->record.phase_count; i++) {
+		const struct record_phase *phase = &case_->record.phases[i];
+
+		for (size_t k = 0; k < phase->probe_count; k++)
 			check_evidence(case_, i, k, findings);
+		check_counters(phase, i, findings);
+	}
 }
 
 /* --- conclusions ------------------------------------------------------------------- */

@@ -251,7 +251,9 @@ static void judge_one(struct judging *judging, const char *sha256, size_t index)
 		return;
 	}
 	/* Of one that is not verified there is no statement; standard error says why. */
-	if (error || add_statement(judging, case_, &verdict, &diag) != 0)
+	if (!error && add_statement(judging, case_, &verdict, &diag) != 0)
+		judging->outcome.has_undecided |= diag.kind != DIAG_REFUSED;
+	if (diag.kind != DIAG_NONE)
 		cli_report(&diag);
 }
 

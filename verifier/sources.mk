@@ -71,6 +71,7 @@ store_bench_libraries := jansson nettle
 benches += tests/store/bench.py
 tests += unit:tests/verifier/test_record.py
 tests += unit:tests/verifier/test_colours.py
+tests += unit:tests/verifier/test_statuses.py
 
 # The judgement alone, for very many cases.
 test_programs += judge_many
@@ -81,7 +82,7 @@ test_programs += judge_altered
 judge_altered_sources := tests/verifier/judge_altered.c
 judge_altered_archives := verifier policy common
 judge_altered_libraries := jansson nettle
-# Nothing can be changed unseen; TAMPER_ALL=1 tries every bit.
+# Nothing can be changed unseen; TAMPER_ALL=1 tries every bit and byte.
 tests += unit@600:tests/verifier/test_tamper.py
 tests += unit:tests/verifier/test_boundaries.py
 tests += unit:tests/verifier/test_documents.py

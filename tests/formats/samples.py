@@ -193,6 +193,11 @@ def record(trusted=1, root="."):
                 endpoint = (endpoints[i]["endpoint_sha256"] if entry["per_endpoint"]
                             else named.get(entry["target"]))
                 probes.append(probe(entry, endpoint, at))
+        # One counter: what it rose by for one probe it did not rise by for another.
+        counters = [p["evidence"]["deny_counter"] for p in probes
+                    if "deny_counter" in p["evidence"]]
+        for i, counter in enumerate(counters):
+            counter.update(packets_before=3 + 4 * i, packets_after=7 + 4 * i)
         states = STATES[name]
         phases.append({
             "phase": name, "started_at_unix": begin, "completed_at_unix": begin + 15,

@@ -34,6 +34,12 @@ def control(probe, before, after):
     return [("record", f"{at}/before/at_unix", before), ("record", f"{at}/after/at_unix", after)]
 
 
+# The third phase, with a change of the ruleset in it that made no difference.
+MOVED = rec("/phases/2/comparisons", [samples.comparison("begin", S + 41, 102, "scoped"),
+                                      samples.comparison("moved", S + 52, 103, "expired"),
+                                      samples.comparison("end", S + 54, 103, "expired")],
+            "/phases/3/comparisons/0/generation", 104,
+            "/phases/3/comparisons/1/generation", 104)
 # name, changes on the limit, changes beyond it, the codes beyond it
 LIMITS = [
     ("the profile's age at the start", window(S - 61, S + 50), window(S - 62, S + 50),
@@ -102,6 +108,23 @@ LIMITS = [
     ("after the window's end, and grace", rec("/phases/2/probes/4/evidence/at_unix", S + 53),
      rec("/phases/2/probes/4/evidence/at_unix", S + 52),
      {"expiry-early", "probe-basis", "probe-conclusive"}),
+    # From the third phase's window on, S+53, an answer at S+54 may have taken 3 s.
+    ("begun after the window's end", rec("/phases/2/probes/4/evidence/elapsed_us", 3000000),
+     rec("/phases/2/probes/4/evidence/elapsed_us", 3000001), "expiry-early"),
+    ("a control begun after the window's end",
+     rec("/phases/2/probes/4/evidence/control/before/elapsed_us", 2000000),
+     rec("/phases/2/probes/4/evidence/control/before/elapsed_us", 2000001), "expiry-early"),
+    ("packets of its own",
+     rec("/phases/2/probes/3/evidence/deny_counter/packets_before", 7),
+     rec("/phases/2/probes/3/evidence/deny_counter/packets_before", 6), "probe-evidence"),
+    ("packets of its own, if the counter began again",
+     rec("/phases/2/probes/3/evidence/deny_counter/packets_before", 0,
+         "/phases/2/probes/3/evidence/deny_counter/packets_after", 3),
+     rec("/phases/2/probes/3/evidence/deny_counter/packets_before", 0,
+         "/phases/2/probes/3/evidence/deny_counter/packets_after", 4), "probe-evidence"),
+    ("packets counted again after the table was loaded anew",
+     MOVED + rec("/phases/2/probes/3/evidence/deny_counter/packets_before", 6),
+     rec("/phases/2/probes/3/evidence/deny_counter/packets_before", 6), "probe-evidence"),
     ("more than one subordinate range",
      rec("/preconditions/subordinate_uids", [{"start": 100000, "count": 65536},
                                              {"start": 165536, "count": 5}]),
