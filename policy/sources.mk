@@ -7,6 +7,7 @@ policy_sources := \
 	policy/host.c \
 	policy/layout.c \
 	policy/normalize.c \
+	policy/pieces.c \
 	policy/preflight.c \
 	policy/profile.c \
 	policy/record.c \
@@ -93,6 +94,14 @@ test_ruleset_libraries := jansson nettle
 test_subjects_sources := tests/unit/test_subjects.c
 test_subjects_archives := kernel policy common
 test_subjects_libraries := jansson nettle
+
+unit_tests += test_pieces
+test_pieces_sources := tests/unit/test_pieces.c
+test_pieces_archives := policy common
+
+fuzz_targets += fuzz_pieces
+fuzz_pieces_sources := tests/fuzz/fuzz_pieces.c
+fuzz_pieces_archives := policy common
 
 tests += policy:tests/policy/test_effect.py
 tests += policy:tests/policy/test_clocks.py

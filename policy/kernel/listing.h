@@ -40,4 +40,9 @@ int listing_load(const char *text, struct diag *diag);
 int listing_read(const char *table, enum listing_form form, struct bytes *ret_bytes,
 		 struct diag *diag);
 
+/* Runs listing commands, each by itself, and gives what they print as JSON, a line for
+ * each document. For chainwise.h, which says what may be in them. */
+int listing_run(const struct bytes *commands, size_t count, struct bytes *ret_output,
+		struct diag *diag);
+
 #endif

@@ -17,6 +17,7 @@
 #include "common/canonical.h"
 #include "common/child.h"
 #include "common/clock.h"
+#include "policy/kernel/chainwise.h"
 #include "policy/kernel/kdump.h"
 #include "policy/kernel/listing.h"
 #include "policy/normalize.h"
@@ -96,11 +97,15 @@ static void list_text(const struct job *job, enum blob blob)
 		write_blob(job, blob, &text, &ignored);
 }
 
-static int list_json(const struct job *job, enum blob blob, struct bytes *ret_text,
-		     struct diag *diag)
+/* `messages` is a dump of the table, from a moment ago. */
+static int list_json(const struct job *job, enum blob blob, const struct bytes *messages,
+		     struct bytes *ret_text, struct diag *diag)
 {
-	int error = listing_read(job->table, LISTING_JSON, ret_text, diag);
+	int error =
+		chainwise_list(job->table, messages, CHAINWISE_RULES_MIN, ret_text, diag);
 
+	if (!error && !ret_text->data)
+		error = listing_read(job->table, LISTING_JSON, ret_text, diag);
 	return error ? error : write_blob(job, blob, ret_text, diag);
 }
 
@@ -145,15 +150,17 @@ static void make_wanted(const struct job *job)
 	if (!error && !messages.size)
 		error = diag_fail(&shared->wanted, 0, NULL,
 				  "the policy's text makes no table %s", job->table);
-	if (!error && list_json(job, BLOB_JSON, &json, &shared->wanted_json) == 0)
+	if (!error &&
+	    list_json(job, BLOB_JSON, &messages, &json, &shared->wanted_json) == 0)
 		list_text(job, BLOB_LISTING);
 	shared->is_wanted_done = true;
 }
 
-static int make_live_entries(const struct job *job, struct diag *diag)
+static int make_live_entries(const struct job *job, const struct bytes *messages,
+			     struct diag *diag)
 {
 	OWN(own_bytes) struct bytes json = {0}, entries = {0};
-	int error = list_json(job, BLOB_LIVE_JSON, &json, diag);
+	int error = list_json(job, BLOB_LIVE_JSON, messages, &json, diag);
 
 	if (!error)
 		error = normalize(job->table, &json, &entries, diag);
@@ -170,7 +177,8 @@ static void make_live(const struct job *job)
 	error = dump(job, BLOB_LIVE_MESSAGES, &messages, &shared->generation,
 		     &shared->live);
 	shared->after_ms = clock_wall_ms();
-	if (!error && messages.size && make_live_entries(job, &shared->live_json) == 0)
+	if (!error && messages.size &&
+	    make_live_entries(job, &messages, &shared->live_json) == 0)
 		list_text(job, BLOB_LIVE_LISTING);
 	shared->is_live_done = true;
 }

@@ -2,6 +2,7 @@
 archives += kernel
 kernel_sources := \
 	policy/kernel/account.c \
+	policy/kernel/chainwise.c \
 	policy/kernel/compare.c \
 	policy/kernel/foreign.c \
 	policy/kernel/foreign_bpf.c \
@@ -43,6 +44,7 @@ foreign_show_archives := kernel policy common
 foreign_show_libraries := libmnl nettle
 
 tests += netns:tests/policy/test_diff.py
+tests += netns:tests/policy/test_chainwise.py
 tests += netns:tests/policy/test_guard.py
 tests += netns:tests/policy/test_kernel_form.py
 tests += netns:tests/policy/test_foreign.py
@@ -56,6 +58,11 @@ unit_tests += test_kform
 test_kform_sources := tests/unit/test_kform.c
 test_kform_archives := kernel policy common
 test_kform_libraries := libmnl nettle
+
+test_programs += list_table
+list_table_sources := tests/policy/list_table.c
+list_table_archives := kernel policy common
+list_table_libraries := libnftables libmnl jansson nettle
 
 test_programs += compare_text
 compare_text_sources := tests/policy/compare_text.c

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import unittest
 
+import test_chainwise as chainwise
 import world as w
 from world import netns
 
@@ -22,8 +23,10 @@ def record(name):
     with netns.Namespace() as space:
         with open(os.path.join(FIXTURES, name + ".nft"), "rb") as file:
             space.run([netns.NFT, "-f", "-"], input=file.read())
-        return space.run([netns.NFT, "-j", "list", "table", "inet", "netproof"],
-                         env={"PATH": "/usr/sbin:/usr/bin", "TZ": "UTC"}).stdout
+        listing = chainwise.listing_of(space, "netproof")
+        if chainwise.in_pieces(space, "netproof").stdout != listing:
+            raise AssertionError(f"{name}: chain by chain it is listed otherwise")
+        return listing
 
 
 def recorded(name):
