@@ -3,15 +3,21 @@
 #include "collector/bindings.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "collector/head.h"
 #include "collector/hostview.h"
 #include "collector/inspect.h"
+#include "collector/lock.h"
 #include "collector/probes.h"
 #include "common/clock.h"
 #include "common/moment.h"
+#include "common/protected.h"
 #include "common/store.h"
 
 enum {
@@ -355,14 +361,91 @@ static int check_sockets(struct look *look, struct diag *diag)
 		&session->subjects, &session->record.preconditions.foreign_sockets, diag);
 }
 
+/* --- what a survey looks at beside ------------------------------------------------- */
+
+static int check_packages(struct look *look, struct diag *diag)
+{
+	static const char *const programs[] = {
+		"/usr/bin/docker", "/usr/sbin/dockerd", "/usr/bin/rootlesskit",
+		"/usr/bin/slirp4netns", "/usr/bin/newuidmap"};
+
+	(void)look;
+	for (size_t i = 0; i < ARRAY_SIZE(programs); i++)
+		if (access(programs[i], X_OK) != 0)
+			return diag_refuse(diag, programs[i],
+					   "is not there: the rootless engine needs it; "
+					   "install its package");
+	return 0;
+}
+
+static int check_endpoints(struct look *look, struct diag *diag)
+{
+	OWN(own_bytes) struct bytes bytes = {0};
+	struct profile_endpoints endpoints;
+	int error = protected_read(look->endpoints_path, 0, PROTECTED_FILE, PROFILE_LIMIT,
+				   &bytes, diag);
+
+	return error ? error
+		     : profile_parse_endpoints(bytes.data, bytes.size,
+					       look->endpoints_path, &endpoints, diag);
+}
+
+static int check_folders(struct look *look, struct diag *diag)
+{
+	const struct session *session = look->session;
+	const char *const folders[] = {
+		session->site.runtime_dir, session->layout.engine_socket_dir,
+		session->layout.state_dir, session->site.engine.client_config};
+	struct stat status;
+
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++)
+		if (stat(folders[i], &status) != 0 || !S_ISDIR(status.st_mode))
+			return diag_refuse(diag, folders[i],
+					   "there is no such folder; 'systemd-tmpfiles "
+					   "--create'");
+	return 0;
+}
+
+/* The lock is taken for a moment, as a reader, and only where it is. */
+static int check_journal(struct look *look, struct diag *diag)
+{
+	OWN(own_fd) int folder = -1;
+	OWN(own_fd) int lock = -1;
+	bool exists;
+	int error;
+
+	(void)look;
+	if (access(LOCK_FOLDER, F_OK) != 0)
+		return errno == ENOENT
+			       ? 0
+			       : diag_fail(diag, errno, LOCK_FOLDER, "cannot be seen");
+	error = protected_open_directory(LOCK_FOLDER, 0, PROTECTED_PRIVATE, &folder,
+					 diag);
+	if (!error)
+		error = journal_exists(folder, &exists, diag);
+	if (error)
+		return error;
+	lock = openat(folder, "lock", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (lock >= 0 && flock(lock, LOCK_SH | LOCK_NB) != 0)
+		return diag_refuse(diag, NULL,
+				   "a collection is running; wait for its end");
+	return exists ? diag_refuse(diag, LOCK_FOLDER "/journal",
+				    "an earlier collection was cut short; run "
+				    "'net-collector recover' first")
+		      : 0;
+}
+
 #define NEEDS(binding_) (1U << BINDING_##binding_)
+#define ALL_BEFORE(binding_) (NEEDS(binding_) - 1)
 
 static const struct {
 	int (*check)(struct look *look, struct diag *diag);
 	unsigned int needs; /* without these it cannot be looked at */
 } rows[BINDING_COUNT] = {
+	[BINDING_PACKAGES] = {check_packages, 0},
 	[BINDING_CONFIG] = {check_config, 0},
 	[BINDING_SITE] = {check_site, NEEDS(CONFIG)},
+	[BINDING_ENDPOINTS] = {check_endpoints, NEEDS(CONFIG)},
 	[BINDING_RELEASE] = {check_release, NEEDS(CONFIG)},
 	[BINDING_HOST] = {check_host, 0},
 	[BINDING_PROGRAMS] = {check_programs, NEEDS(SITE) | NEEDS(RELEASE)},
@@ -370,6 +453,7 @@ static const struct {
 	[BINDING_UNIT_LOADS] = {check_unit_loads, NEEDS(UNIT_FILES)},
 	[BINDING_ACCOUNT] = {check_account, NEEDS(UNIT_FILES)},
 	[BINDING_RANGES] = {check_ranges, NEEDS(ACCOUNT)},
+	[BINDING_FOLDERS] = {check_folders, NEEDS(ACCOUNT)},
 	[BINDING_WORKER] = {check_worker, NEEDS(UNIT_LOADS)},
 	[BINDING_GUARD] = {check_guard, NEEDS(UNIT_LOADS) | NEEDS(RANGES)},
 	[BINDING_ADDRESSES] = {check_addresses, NEEDS(SITE)},
@@ -377,23 +461,27 @@ static const struct {
 	[BINDING_MANAGER] = {check_manager, NEEDS(GUARD)},
 	[BINDING_ENGINE_UNIT] = {check_engine_unit, NEEDS(MANAGER)},
 	[BINDING_ENGINE] = {check_engine, NEEDS(ENGINE_UNIT)},
-	[BINDING_WORKER_IDLE] = {check_worker_idle, NEEDS(UNIT_LOADS)},
-	[BINDING_ENGINE_IDLE] = {check_engine_idle, NEEDS(ENGINE)},
+	[BINDING_JOURNAL] = {check_journal, NEEDS(ENGINE)},
+	[BINDING_WORKER_IDLE] = {check_worker_idle, NEEDS(UNIT_LOADS) | NEEDS(JOURNAL)},
+	[BINDING_ENGINE_IDLE] = {check_engine_idle, NEEDS(ENGINE) | NEEDS(JOURNAL)},
 	[BINDING_IMAGE] = {check_image, NEEDS(ENGINE)},
 	[BINDING_RULES] = {check_rules, NEEDS(GUARD) | NEEDS(WORKER_IDLE)},
 	[BINDING_STORE] = {check_store, NEEDS(CONFIG)},
-	[BINDING_PIN] = {check_pin, NEEDS(CONFIG) | NEEDS(RELEASE)},
-	[BINDING_SAME_HOST] = {check_same_host, NEEDS(CONFIG) | NEEDS(HOST)},
-	[BINDING_PREFLIGHT] = {check_preflight,
-			       NEEDS(STORE) | NEEDS(HOST) | NEEDS(ENGINE) | NEEDS(RULES)},
-	[BINDING_PROFILE] = {check_profile, NEEDS(SITE)},
 	[BINDING_SOCKETS] = {check_sockets, NEEDS(RANGES)},
+	/* What ages is looked at last: it is to be made last. */
+	[BINDING_PIN] = {check_pin, ALL_BEFORE(PIN)},
+	[BINDING_SAME_HOST] = {check_same_host, ALL_BEFORE(PIN)},
+	[BINDING_PREFLIGHT] = {check_preflight, ALL_BEFORE(PIN)},
+	[BINDING_PROFILE] = {check_profile, ALL_BEFORE(PROFILE)},
 };
 
 /* What is only in a configuration. */
 #define COLLECTION_ONLY                                                                  \
 	(NEEDS(CONFIG) | NEEDS(STORE) | NEEDS(PIN) | NEEDS(SAME_HOST) |                  \
 	 NEEDS(PREFLIGHT) | NEEDS(PROFILE) | NEEDS(SOCKETS))
+
+/* What is no binding of SPEC 7.1, but has to be done on the way to one. */
+#define SURVEY_ONLY (NEEDS(PACKAGES) | NEEDS(ENDPOINTS) | NEEDS(FOLDERS) | NEEDS(JOURNAL))
 
 void bindings_survey(struct look *look,
 		     void (*on_binding)(void *context, enum binding binding,
@@ -454,7 +542,7 @@ int bindings_inspect(struct session *session, const char *site_path,
 		return diag_refuse(diag, site_path, "too long a path");
 	strcpy(session->config.site, site_path);
 	strcpy(session->config.release, release_path);
-	error = check_all(&look, COLLECTION_ONLY, diag);
+	error = check_all(&look, SURVEY_ONLY | COLLECTION_ONLY, diag);
 	if (error)
 		return error;
 	fill_found(session, found);
@@ -467,7 +555,7 @@ int bindings_check(struct session *session, const char *config_path, struct diag
 	OWN(own_pointer) struct preflight *found = calloc(1, sizeof(*found));
 	struct look look = {
 		.session = session, .found = found, .config_path = config_path};
-	int error = found ? check_all(&look, 0, diag) : diag_no_memory(diag);
+	int error = found ? check_all(&look, SURVEY_ONLY, diag) : diag_no_memory(diag);
 
 	if (!error)
 		error = head_fill(session, diag);

@@ -15,8 +15,10 @@
  */
 
 enum binding {
+	BINDING_PACKAGES, /* this and its like only a survey looks at */
 	BINDING_CONFIG,
 	BINDING_SITE,
+	BINDING_ENDPOINTS, /* survey */
 	BINDING_RELEASE,
 	BINDING_HOST,
 	BINDING_PROGRAMS,
@@ -24,6 +26,7 @@ enum binding {
 	BINDING_UNIT_LOADS,
 	BINDING_ACCOUNT,
 	BINDING_RANGES,
+	BINDING_FOLDERS, /* survey */
 	BINDING_WORKER,
 	BINDING_GUARD,
 	BINDING_ADDRESSES,
@@ -31,6 +34,7 @@ enum binding {
 	BINDING_MANAGER,
 	BINDING_ENGINE_UNIT,
 	BINDING_ENGINE,
+	BINDING_JOURNAL, /* survey */
 	BINDING_WORKER_IDLE,
 	BINDING_ENGINE_IDLE,
 	BINDING_IMAGE,
@@ -39,8 +43,8 @@ enum binding {
 	BINDING_PIN,
 	BINDING_SAME_HOST,
 	BINDING_PREFLIGHT,
-	BINDING_PROFILE,
 	BINDING_SOCKETS,
+	BINDING_PROFILE,
 	BINDING_COUNT,
 };
 
@@ -55,6 +59,7 @@ struct look {
 	struct session *session;
 	struct preflight *found;
 	const char *config_path;
+	const char *endpoints_path;           /* of a survey */
 	char pinned_sha256[DIGEST_TEXT_SIZE]; /* the release that the config names */
 };
 

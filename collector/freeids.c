@@ -19,6 +19,11 @@ enum {
 	STATE_LISTEN = 0x0a, /* TCP_LISTEN of include/net/tcp_states.h */
 };
 
+bool freeids_has_account(const char *name)
+{
+	return getpwnam(name) != NULL;
+}
+
 int freeids_find_uid(uint32_t *ret_uid, struct diag *diag)
 {
 	for (uint32_t uid = UID_LAST; uid >= UID_FIRST; uid--)

@@ -10,6 +10,9 @@
 
 #define FREEIDS_RANGE 65536 /* as many as a container needs to have all its uids */
 
+/* Whether there is an account of that name. */
+bool freeids_has_account(const char *name);
+
 /* The highest uid of system accounts that is no account's and no group's. */
 int freeids_find_uid(uint32_t *ret_uid, struct diag *diag);
 

@@ -455,15 +455,45 @@ static void note_collection(struct setup *setup, const struct collection *config
 	     "net-preflight --config FILE --pin writes it");
 }
 
+static int print_collection(const struct collection *config, struct bytes *ret_bytes,
+			    struct diag *diag)
+{
+	OWN(own_json) json_t *value = NULL;
+	OWN(own_bytes) struct bytes canonical = {0};
+	json_error_t ignored;
+	int error = collection_write(config, &canonical, diag);
+
+	if (error)
+		return error;
+	value = json_loadb(canonical.data, canonical.size, 0, &ignored);
+	return value ? print_document(value, ret_bytes, diag) : diag_no_memory(diag);
+}
+
+int setup_pin(const char *path, const struct collection *config, struct diag *diag)
+{
+	OWN(own_bytes) struct bytes bytes = {0};
+	char made[SITE_PATH_SIZE + 8];
+	int error = print_collection(config, &bytes, diag);
+
+	if (!error && !PRINT(made, "%s.new", path))
+		error = diag_refuse(diag, path, "the path is too long");
+	if (error)
+		return error;
+	/* One that a crash left is as good as none. */
+	if (unlink(made) != 0 && errno != ENOENT)
+		return diag_fail(diag, errno, made, "cannot be removed");
+	error = newfile_write(made, 0644, bytes.data, bytes.size, "remove it", diag);
+	if (!error && rename(made, path) != 0)
+		error = diag_fail(diag, errno, path, "cannot be replaced");
+	return error;
+}
+
 static int make_collection(const struct setup_request *request, struct setup *setup,
 			   struct diag *diag)
 {
 	struct setup_file *file = &setup->collection;
-	OWN(own_json) json_t *value = NULL;
-	OWN(own_bytes) struct bytes canonical = {0};
 	struct collection config = {0}, read;
 	char programs[SITE_PATH_SIZE];
-	json_error_t ignored;
 	struct host host;
 	int error;
 
@@ -481,13 +511,7 @@ static int make_collection(const struct setup_request *request, struct setup *se
 	strcpy(config.machine_id_sha256, host.machine_id_sha256);
 	strcpy(config.boot_id, host.boot_id);
 	strcpy(config.pre_collection_preflight_sha256, NO_PREFLIGHT);
-	error = collection_write(&config, &canonical, diag);
-	if (error)
-		return error;
-	value = json_loadb(canonical.data, canonical.size, 0, &ignored);
-	if (!value)
-		return diag_no_memory(diag);
-	error = print_document(value, &file->bytes, diag);
+	error = print_collection(&config, &file->bytes, diag);
 	if (!error)
 		error = collection_parse(file->bytes.data, file->bytes.size, file->path,
 					 &read, diag);

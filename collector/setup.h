@@ -59,6 +59,10 @@ int setup_prepare(const struct setup_request *request, struct setup *ret_setup,
 int setup_write(const struct setup_request *request, const struct setup *setup,
 		struct diag *diag);
 
+/* Replaces the configuration file by one that says the same of everything but the
+ * release, the host and the preflight: those are `config`'s. */
+int setup_pin(const char *path, const struct collection *config, struct diag *diag);
+
 void setup_release(struct setup *setup);
 
 /* The folder that this program lies in. */

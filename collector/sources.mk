@@ -11,8 +11,10 @@ collector_sources := \
 	collector/containers.c \
 	collector/counter.c \
 	collector/decoder.c \
+	collector/doctor.c \
 	collector/ending.c \
 	collector/engine.c \
+	collector/eventlog.c \
 	collector/fdpass.c \
 	collector/formats.c \
 	collector/freeids.c \
@@ -45,7 +47,10 @@ collector_sources := \
 collector_archives := collector kernel policy common
 collector_libraries := libsystemd libmnl libnftables libcap-ng libseccomp jansson nettle
 
-unit_tests += test_agentlink test_measure test_unit_rules
+unit_tests += test_agentlink test_eventlog test_measure test_unit_rules
+test_eventlog_sources := tests/collector/test_eventlog.c
+test_eventlog_archives := $(collector_archives)
+test_eventlog_libraries := $(collector_libraries)
 test_agentlink_sources := tests/collector/test_agentlink.c
 test_agentlink_archives := $(collector_archives)
 test_agentlink_libraries := $(collector_libraries)
@@ -72,3 +77,4 @@ tests += lab@900:tests/collector/test_refusals.py
 # collection's own steps on a busy machine.
 benches += tests/collector/bench_collect.py
 tests += lab@900:tests/collector/test_bindings.py
+tests += lab@900:tests/collector/test_doctor.py

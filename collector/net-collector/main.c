@@ -6,6 +6,9 @@
 #include <unistd.h>
 
 #include "collector/collect.h"
+#include "collector/doctor.h"
+#include "collector/eventlog.h"
+#include "collector/setup.h"
 #include "common/cli.h"
 
 /* --- progress ----------------------------------------------------------------------- */
@@ -85,11 +88,50 @@ static void json_step(void *context, const char *step)
 	fprintf(stderr, "{\"event\":\"step\",\"step\":\"%s\"}\n", step);
 }
 
+static void no_phase(void *context, const char *phase)
+{
+	(void)context;
+	(void)phase;
+}
+
+static void no_probe(void *context, const struct record_probe *probe, size_t done,
+		     size_t all, int64_t seconds_left)
+{
+	(void)context;
+	(void)probe;
+	(void)done;
+	(void)all;
+	(void)seconds_left;
+}
+
 static const struct progress forms[] = {
 	[PROGRESS_PLAIN] = {plain_phase, plain_probe, plain_step, NULL},
 	[PROGRESS_JSON] = {json_phase, json_probe, json_step, NULL},
-	[PROGRESS_NONE] = {NULL, NULL, NULL, NULL},
+	[PROGRESS_NONE] = {no_phase, no_probe, NULL, NULL},
 };
+
+/* Whatever standard error is told, the journal is told, too. */
+struct audience {
+	struct eventlog log;
+	struct progress form;
+};
+
+static void tell_phase(void *context, const char *phase)
+{
+	struct audience *audience = context;
+
+	audience->form.on_phase(NULL, phase);
+	eventlog_phase(&audience->log, phase);
+}
+
+static void tell_probe(void *context, const struct record_probe *probe, size_t done,
+		       size_t all, int64_t seconds_left)
+{
+	struct audience *audience = context;
+
+	audience->form.on_probe(NULL, probe, done, all, seconds_left);
+	eventlog_probe(&audience->log, probe);
+}
 
 static int choose_progress(const char *name, struct progress *ret_progress,
 			   struct diag *diag)
@@ -174,21 +216,34 @@ static enum exit_status run_network(const struct cli_values *values)
 	OWN(own_pointer) struct session *session = calloc(1, sizeof(*session));
 	bool is_dry = cli_value(values, "dry-run");
 	struct collect_result result = {.is_clean = true};
+	struct audience audience = {.log = {.fd = -1}};
 	enum exit_status status;
 	struct diag diag = {0};
 	int error = session ? check_call(values, &diag) : diag_no_memory(&diag);
 
 	if (!error)
-		error = choose_progress(cli_value(values, "progress"), &session->progress,
+		error = choose_progress(cli_value(values, "progress"), &audience.form,
 					&diag);
 	if (error)
 		return cli_report(&diag);
+	session->progress = (struct progress){tell_phase, tell_probe,
+					      audience.form.on_step, &audience};
+	/* Before session_open(), which confines. A dry run collects nothing. */
+	if (!is_dry)
+		eventlog_open(&audience.log);
 	error = session_open(session, &diag);
+	eventlog_begin(&audience.log, session->run);
 	if (!error)
 		error = collect_network(session, cli_value(values, "config"), is_dry,
 					&result, &diag);
 	tell_residue(&result.residue);
 	status = error ? cli_report(&diag) : finish_network(&result, is_dry, session);
+	if (error)
+		eventlog_refusal(&audience.log, &diag);
+	else
+		eventlog_end(&audience.log, result.record_sha256, result.good,
+			     result.probes, result.is_clean);
+	eventlog_close(&audience.log);
 	session_close(session);
 	return status;
 }
@@ -216,6 +271,133 @@ static enum exit_status run_recover(const struct cli_values *values)
 	return EXIT_STATUS_OK;
 }
 
+/* --- init and doctor ---------------------------------------------------------------- */
+
+/* The bits that a list of names stands for; all if there is none. */
+static int read_parts(const char *list, unsigned int *ret_parts, struct diag *diag)
+{
+	*ret_parts = list ? 0 : SETUP_ALL;
+	while (list && *list) {
+		size_t length = strcspn(list, ","), i = 0;
+
+		while (setup_part_names[i] &&
+		       (strlen(setup_part_names[i]) != length ||
+			strncmp(setup_part_names[i], list, length)))
+			i++;
+		if (!setup_part_names[i])
+			return diag_usage(diag, "--only",
+					  "\"%.*s\" is none of site, endpoints, "
+					  "collection",
+					  (int)length, list);
+		*ret_parts |= 1U << i;
+		list += length + (list[length] == ',');
+	}
+	return 0;
+}
+
+static const char *value_or(const struct cli_values *values, const char *option,
+			    const char *otherwise)
+{
+	const char *value = cli_value(values, option);
+
+	return value ? value : otherwise;
+}
+
+static int init(const struct cli_values *values, struct setup *setup, struct diag *diag)
+{
+	struct setup_request request = {
+		.out = value_or(values, "out", "/etc/netproof"),
+		.name = value_or(values, "name", "netproof"),
+		.trusted = cli_value(values, "trusted"),
+		.dns = cli_value(values, "dns"),
+		.store = value_or(values, "store", "/var/lib/netproof-evidence"),
+		.release = cli_value(values, "release"),
+		.router_namespace = cli_value(values, "router-namespace"),
+	};
+	OWN(own_bytes) struct bytes notes = {0};
+	bool is_dry = cli_value(values, "dry-run");
+	int error = read_parts(cli_value(values, "only"), &request.parts, diag);
+
+	if (!error && geteuid() != 0)
+		error = diag_refuse(diag, NULL, "not root: run it as root");
+	if (!error)
+		error = setup_prepare(&request, setup, diag);
+	if (!error)
+		error = buffer_take(&setup->notes, &notes, diag);
+	if (!error && !is_dry)
+		error = setup_write(&request, setup, diag);
+	if (error)
+		return error;
+	fputs(notes.data, stdout);
+	if (is_dry)
+		fprintf(stderr, "net-collector: nothing was written\n");
+	else
+		fprintf(stderr,
+			"net-collector: written; next: net-collector doctor --config "
+			"%s\n",
+			setup->collection.path);
+	return 0;
+}
+
+static enum exit_status run_init(const struct cli_values *values)
+{
+	OWN(setup_release) struct setup setup = {0};
+	struct diag diag = {0};
+
+	return init(values, &setup, &diag) ? cli_report(&diag) : EXIT_STATUS_OK;
+}
+
+static const struct style_rule doctor_rules[] = {
+	{STYLE_LINE, "# ", STYLE_DOUBT},
+	{STYLE_AFTER, "  # ", STYLE_FAINT},
+};
+
+static enum exit_status tell_lines(struct doctor *doctor)
+{
+	OWN(own_bytes) struct bytes lines = {0};
+	struct diag diag = {0};
+
+	if (buffer_take(&doctor->lines, &lines, &diag) != 0)
+		return cli_report(&diag);
+	cli_print(stdout, lines.data, doctor_rules, ARRAY_SIZE(doctor_rules));
+	if (!doctor->standing && !doctor->undecided) {
+		fprintf(stderr, "net-collector: nothing stands between this host and a "
+				"collection\n");
+		return EXIT_STATUS_OK;
+	}
+	fprintf(stderr,
+		"net-collector: %zu still to do, %zu could not be told, %zu more checks "
+		"wait for these\n",
+		doctor->standing, doctor->undecided, doctor->unseen);
+	return doctor->standing ? EXIT_STATUS_DIFFERENT : EXIT_STATUS_UNDECIDED;
+}
+
+static enum exit_status run_doctor(const struct cli_values *values)
+{
+	OWN(own_pointer) struct session *session = calloc(1, sizeof(*session));
+	struct doctor doctor = {
+		.session = session,
+		.config_path =
+			value_or(values, "config", "/etc/netproof/collection.json"),
+		.trusted = cli_value(values, "trusted"),
+	};
+	struct diag diag = {0};
+	enum exit_status status;
+	int error = session ? 0 : diag_no_memory(&diag);
+
+	if (!error && geteuid() != 0)
+		error = diag_refuse(&diag, NULL, "not root: run it as root");
+	if (error)
+		return cli_report(&diag);
+	error = session_open(session, &diag);
+	if (!error)
+		error = doctor_look(&doctor, &diag);
+	status = error ? cli_report(&diag) : tell_lines(&doctor);
+	own_buffer(&doctor.lines);
+	session_close(session);
+	return status;
+}
+
 static enum exit_status run_unimplemented(const struct cli_values *values)
 {
 	struct diag diag = {0};
@@ -228,10 +410,33 @@ static const struct cli_option network_options[] = {
 	{"config", "FILE", "the collection's configuration, a protected path", true},
 	{"confirm", "PHRASE", "\"" COLLECT_PHRASE "\"", true},
 	{"progress", "plain|json|none", "on standard error; plain if not given", false},
-	{"dry-run", NULL, "check everything, print the plan, start nothing", false},
+	{"dry-run", NULL, "check everything, start or write nothing", false},
+};
+
+static const struct cli_option init_options[] = {
+	{"out", "DIR", "where the files go (/etc/netproof)", false},
+	{"trusted", "LIST", "what the worker may reach: ADDRESS:PORT, with commas",
+	 false},
+	{"dns", "LIST", "resolvers that it may ask (none)", false},
+	{"name", "NAME", "what all of it is named after (netproof)", false},
+	{"release", "FILE", "the release file, if it is not beside the programs", false},
+	{"store", "DIR", "where evidence is kept (/var/lib/netproof-evidence)", false},
+	{"router-namespace", "PLACE", "host or rootless-netns (the default)", false},
+	{"only", "LIST", "of site, endpoints, collection: those alone", false},
+	{"dry-run", NULL, "check everything, start or write nothing", false},
+};
+
+static const struct cli_option doctor_options[] = {
+	{"config", "FILE", "the collection's configuration, a protected path", false},
+	{"trusted", "LIST", "what the worker may reach: ADDRESS:PORT, with commas",
+	 false},
 };
 
 static const struct cli_command commands[] = {
+	{"init", NULL, 0, 0, "writes site, endpoints and configuration for this host",
+	 init_options, ARRAY_SIZE(init_options), run_init},
+	{"doctor", NULL, 0, 0, "says what to do before a collection, changing nothing",
+	 doctor_options, ARRAY_SIZE(doctor_options), run_doctor},
 	{"network", NULL, 0, 0, "collects through the four phases, writes one record",
 	 network_options, ARRAY_SIZE(network_options), run_network},
 	{"recover", NULL, 0, 0, "undoes what a collection that was cut short left", NULL,

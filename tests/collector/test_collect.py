@@ -10,17 +10,27 @@ ACTIVE = ("candidate", "control", "daemon", "daemon_subordinate", "executor", "s
           "worker")
 
 
+JOURNAL_UNITS = ("systemd-journald.socket", "systemd-journald-dev-log.socket",
+                 "systemd-journald-audit.socket", "systemd-journald.service")
+
+
 class Collected:
     """The outcome of one collection, with the record it left."""
 
     def __init__(self, word, router_namespace, endpoints=1, window=20, **profile):
         with collectlib.Host(word, router_namespace, endpoints) as host:
+            # Without a journal a collection is what it is with one.
+            self.has_journal = word != "col-host"
+            if not self.has_journal:
+                host.run("/usr/bin/systemctl", "stop", *JOURNAL_UNITS)
             host.prepare(window, **profile)
             self.done = host.collect("--progress", "json")
             self.events = [json.loads(line) for line in self.done.stderr.splitlines()
                            if line.startswith("{")]
             self.result = json.loads(self.done.stdout) if self.done.stdout else {}
             self.record = host.record(self.result["record_sha256"]) if self.result else None
+            self.entries = host.lab.logs("-o", "json", "SYSLOG_IDENTIFIER=net-collector"
+                                         ).splitlines() if self.has_journal else []
             self.left = host.leftovers()
             self.post = host.preflight()
             self.verified = host.verify(self.result.get("record_sha256", ""), self.post)
@@ -102,6 +112,29 @@ class Collect(unittest.TestCase):
         probes = [e for e in events if e["event"] == "probe"]
         self.assertEqual([e["done"] for e in probes], list(range(1, 36)))
         self.assertEqual({e["all"] for e in probes}, {35})
+
+    def test_the_journal_tells_the_same(self):
+        """Structured entries: every phase and probe, with the collection's id."""
+        for name in ("rootless", "many"):
+            outcome = self.outcome(name)
+            entries = [json.loads(line) for line in outcome.entries]
+            self.assertEqual(len({e["NETPROOF_COLLECTION_ID"] for e in entries}), 1)
+            self.assertTrue(all(len(e["MESSAGE_ID"]) == 32 and "MESSAGE" in e for e in entries))
+            told = [(e["NETPROOF_PHASE"], e["NETPROOF_PROBE"], e["NETPROOF_OUTCOME"])
+                    for e in entries if "NETPROOF_PROBE" in e]
+            last = entries[-1]
+            # The journal may be behind; then the last entry says by how many.
+            self.assertEqual(len(told) + int(last["NETPROOF_DROPPED"]) >= len(outcome.probes()),
+                             True)
+            recorded = {(phase["phase"], probe["id"], "ok") for phase in
+                        outcome.record["phases"] for probe in phase["probes"]}
+            self.assertTrue(set(told) <= recorded)
+            self.assertGreater(len(told), 20)
+            self.assertEqual(last["NETPROOF_RECORD_SHA256"], outcome.result["record_sha256"])
+            self.assertEqual(last["NETPROOF_OUTCOME"], "ok")
+            text = "".join(outcome.entries)
+            for address in ("198.51.100.", "10.203.0.", "10.204.0.", "203.0.113."):
+                self.assertNotIn(address, text)
 
 
 if __name__ == "__main__":
