@@ -198,15 +198,24 @@ static void mend_unit_loads(const struct remedy *remedy)
 }
 
 /* What changes a unit beside its file is somebody's own. */
-static void mend_worker(const struct remedy *remedy)
+static void put_unit(const struct remedy *remedy, const char *unit)
 {
-	const char *unit = remedy->session->site.worker_unit;
 	char etc[SITE_UNIT_SIZE + 32], run[SITE_UNIT_SIZE + 32];
 
 	snprintf(etc, sizeof(etc), "/etc/systemd/system/%s.d", unit);
 	snprintf(run, sizeof(run), "/run/systemd/system/%s.d", unit);
 	if (!is_there(etc) && !is_there(run))
 		mend_unit_files(remedy);
+}
+
+static void mend_worker(const struct remedy *remedy)
+{
+	put_unit(remedy, remedy->session->site.worker_unit);
+}
+
+static bool is_inactive(const struct remedy *remedy)
+{
+	return strstr(remedy->diag->text, "not active") != NULL;
 }
 
 static void mend_account(const struct remedy *remedy)
@@ -252,7 +261,12 @@ static void mend_folders(const struct remedy *remedy)
 
 static void mend_guard(const struct remedy *remedy)
 {
-	PUT(remedy, "systemctl enable --now %s", remedy->session->site.guard_unit);
+	const char *unit = remedy->session->site.guard_unit;
+
+	if (is_inactive(remedy))
+		PUT(remedy, "systemctl enable --now %s", unit);
+	else
+		put_unit(remedy, unit);
 }
 
 static void mend_addresses(const struct remedy *remedy)
@@ -273,7 +287,7 @@ static void mend_proxy(const struct remedy *remedy)
 {
 	const char *unit = remedy->session->site.proxy_unit;
 
-	if (strstr(remedy->diag->text, "not active"))
+	if (is_inactive(remedy))
 		PUT(remedy, "systemctl enable %s && systemctl restart %s", unit, unit);
 	else if (!strstr(remedy->diag->text, "another process"))
 		PUT(remedy, "systemctl restart %s", unit);
@@ -303,11 +317,14 @@ static void mend_manager(const struct remedy *remedy)
 	char unit[32];
 
 	snprintf(unit, sizeof(unit), "user@%u.service", remedy->session->uid);
+	/* What else is wrong with it, somebody set up. */
+	if (!is_inactive(remedy))
+		return;
 	PUT(remedy, "loginctl enable-linger %s && systemctl start %s",
 	    remedy->session->site.workload_user, unit);
 }
 
-static void mend_engine_unit(const struct remedy *remedy)
+static void put_engine_start(const struct remedy *remedy)
 {
 	const char *unit = remedy->session->site.engine_unit;
 
@@ -319,11 +336,17 @@ static void mend_engine_unit(const struct remedy *remedy)
 	    unit);
 }
 
+static void mend_engine_unit(const struct remedy *remedy)
+{
+	if (is_inactive(remedy) || strstr(remedy->diag->text, "is not there"))
+		put_engine_start(remedy);
+}
+
 static void mend_engine(const struct remedy *remedy)
 {
 	/* An engine that answers is somebody's: what it is, is by hand. */
 	if (remedy->diag->kind == DIAG_UNDECIDED)
-		mend_engine_unit(remedy);
+		put_engine_start(remedy);
 }
 
 static void mend_engine_idle(const struct remedy *remedy)
