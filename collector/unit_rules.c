@@ -220,6 +220,9 @@ static const struct rule rules[] = {
 	{"SubState", FREE, NULL},
 	{"UID", FREE, NULL},
 	{"WatchdogTimestamp*", FREE, NULL},
+	/* Unset it is infinite before the first start, and 0 after it. A worker that it
+	 * ends is one that has not answered. */
+	{"WatchdogUSec", FREE, NULL},
 };
 
 /* --- lists of properties ---------------------------------------------------------- */
