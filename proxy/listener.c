@@ -26,11 +26,16 @@ static int explain_bind(int error, const char *place, struct diag *diag)
 {
 	switch (error) {
 	case EADDRNOTAVAIL:
-		return diag_refuse(diag, place, "not an address of this host");
+		return diag_refuse(diag, place,
+				   "not an address of this host; add it, or wait: "
+				   "the unit tries again");
 	case EADDRINUSE:
-		return diag_refuse(diag, place, "somebody else listens there");
+		return diag_refuse(diag, place,
+				   "somebody else listens there; end that one, or "
+				   "give the site another port");
 	case EACCES:
-		return diag_refuse(diag, place, "a privileged port: use 1024 or higher");
+		return diag_refuse(diag, place,
+				   "a privileged port; give one of 1024 or higher");
 	default:
 		return diag_fail(diag, error, place, "cannot listen");
 	}
@@ -95,11 +100,15 @@ int listener_adopt(const char *address, uint16_t port, int *ret_fd, struct diag 
 	if (option_of(fd, SO_ACCEPTCONN) != 1 ||
 	    option_of(fd, SO_PROTOCOL) != IPPROTO_TCP)
 		return diag_refuse(diag, place,
-				   "the descriptor passed is no listening TCP socket");
+				   "the descriptor passed is no listening TCP socket; "
+				   "pass one (ListenStream=), or none");
 	if (getsockname(fd, (struct sockaddr *)&found, &found_size) != 0)
 		return diag_fail(diag, errno, place, "getsockname");
 	if (found_size != size || memcmp(&found, &expected, size) != 0)
-		return diag_refuse(diag, place, "the socket passed listens elsewhere");
+		return diag_refuse(
+			diag, place,
+			"the socket passed listens elsewhere; give ListenStream= "
+			"this address and port");
 	if (fcntl(fd, F_SETFD, FD_CLOEXEC) != 0 || fcntl(fd, F_SETFL, O_NONBLOCK) != 0 ||
 	    set_buffers(fd) != 0)
 		return diag_fail(diag, errno, place, "socket options");

@@ -8,6 +8,7 @@ tests += check:tests/checks/layers
 tests += check:tests/checks/selftest
 tests += check:tests/checks/format
 tests += check:tests/checks/words
+tests += check:tests/checks/refusals
 tests += check@1200:tests/checks/tidy
 tests += check@1200:tests/checks/cppcheck
 tests += check@1200:tests/checks/reproducible

@@ -19,10 +19,15 @@ int account_find(const struct site *site, uint32_t *ret_uid, struct diag *diag)
 		return diag_fail(diag, error, "workload_user",
 				 "account %s cannot be looked up", user);
 	if (error || !found)
-		return diag_refuse(diag, "workload_user", "no account %s on this host",
-				   user);
+		return diag_refuse(
+			diag, "workload_user",
+			"no account %s on this host; systemd-sysusers makes it "
+			"from the site's rendered file",
+			user);
 	if (account.pw_uid == 0)
-		return diag_refuse(diag, "workload_user", "%s is uid 0", user);
+		return diag_refuse(diag, "workload_user",
+				   "%s is uid 0; give the site another workload_user",
+				   user);
 	*ret_uid = account.pw_uid;
 	return 0;
 }

@@ -407,7 +407,10 @@ static enum exit_status run_kernel_form(const struct cli_values *values)
 			cli_value(values, "without-inert") ? KFORM_WITHOUT_INERT : 0,
 			&form, &diag);
 	if (!error && !form.is_present)
-		error = diag_refuse(&diag, table, "no such table of family inet");
+		error = diag_refuse(
+			&diag, table,
+			"no such table of family inet; net-policy revoke loads "
+			"the guard");
 	if (error)
 		return cli_report(&diag);
 	if (!cli_value(values, "digest")) {
