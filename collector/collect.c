@@ -33,10 +33,14 @@ static int take_lock(struct session *session, struct diag *diag)
 static int end(struct session *session, struct collect_result *result, struct diag *diag)
 {
 	struct record_residue *residue = &session->record.residue;
-	int error = ending_undo(session, diag);
+	int error;
 
-	if (!error)
+	session_step(session, "taking everything back");
+	error = ending_undo(session, diag);
+	if (!error) {
+		session_step(session, "measuring what is left");
 		error = ending_measure(session, residue, diag);
+	}
 	if (error)
 		return error;
 	result->is_clean = ending_is_clean(session, residue);
@@ -101,6 +105,8 @@ static int collect(struct session *session, struct collect_result *result,
 		return failed;
 	}
 	error = check_same_host(session, diag);
+	if (!error)
+		session_step(session, "keeping the record");
 	if (!error)
 		error = keep_record(session, result, diag);
 	if (error) {

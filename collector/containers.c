@@ -62,6 +62,8 @@ static int start_container(struct session *session, int position, struct diag *d
 				     diag);
 	if (!error)
 		error = engine_run(&session->engine, &run, diag);
+	if (!error)
+		session_step(session, "%s container started", position_names[position]);
 	return error;
 }
 

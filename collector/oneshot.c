@@ -230,6 +230,7 @@ int oneshot_await(struct oneshot *oneshot, struct diag *diag)
 	};
 	strcpy(entry->before_sha256, oneshot->measured.exe_sha256);
 	strcpy(entry->cgroup, oneshot->measured.cgroup);
+	session_step(oneshot->session, "net-once measured");
 	return 0;
 }
 

@@ -40,6 +40,7 @@ int phase_run_stop_rollback(struct session *session, struct probe_set *set,
 		error = oneshot_prepare(set, &oneshot, diag);
 	if (error)
 		return error;
+	session_step(session, "stopping the worker");
 	positions_forget_worker(session);
 	error = units_begin_job(&session->units, "StopUnit", session->site.worker_unit,
 				diag);
@@ -134,6 +135,8 @@ int phase_run_failed_start(struct session *session, struct probe_set *set,
 		error = stop_worker(session, diag);
 	if (!error)
 		error = oneshot_prepare(set, &oneshot, diag);
+	if (!error)
+		session_step(session, "starting the worker on the expired profile");
 	if (!error)
 		error = units_begin_job(&session->units, "StartUnit",
 					session->site.worker_unit, diag);

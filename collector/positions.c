@@ -203,14 +203,18 @@ int positions_start_daemon(struct session *session, struct diag *diag)
 	snprintf(unit, sizeof(unit), "--unit=%s", agent->unit);
 	snprintf(path, sizeof(path), "%s/" DAEMON_SOCKET, folder);
 	error = journal_note(&session->journal, JOURNAL_USER_UNIT, agent->unit, diag);
+	if (error)
+		return error;
+	session_step(session, "daemon agent's folder made");
+	error = engine_run_as_user(
+		&session->engine, "/usr/bin/systemd-run",
+		(const char *[]){"systemd-run", "--user", "--quiet", "--collect",
+				 "--service-type=exec", "--property=TimeoutStopSec=5",
+				 unit, "--slice=app.slice", session->layout.probe,
+				 "net-agent", "--unix", path, NULL},
+		START_MS, &output, diag);
 	if (!error)
-		error = engine_run_as_user(
-			&session->engine, "/usr/bin/systemd-run",
-			(const char *[]){"systemd-run", "--user", "--quiet", "--collect",
-					 "--service-type=exec", unit, "--slice=app.slice",
-					 session->layout.probe, "net-agent", "--unix",
-					 path, NULL},
-			START_MS, &output, diag);
+		session_step(session, "daemon agent started");
 	if (!error)
 		error = find_daemon(session, agent, diag);
 	if (!error)
