@@ -5,8 +5,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "collector/hostview.h"
 #include "collector/rules.h"
@@ -14,17 +18,66 @@
 #include "policy/kernel/compare.h"
 #include "policy/kernel/guard.h"
 
-enum { JOB_MS = 450000, USER_JOB_MS = 30000, PIDS_MAX = 64 };
+enum {
+	JOB_MS = 450000,
+	HUNG_MS = 10000, /* what an agent that works needs for its end is far less */
+	USER_JOB_MS = 30000,
+	PIDS_MAX = 64,
+};
 
 /* --- one step each ---------------------------------------------------------------- */
+
+/* An agent that hangs does not hear that it is to end, and its unit would wait for as
+ * long as net-once may take. Ended here, it leaves the rest of the stop to the manager.
+ */
+static int end_hung(struct session *session, const char *unit, struct diag *diag)
+{
+	OWN(process_close) struct process main_process = PROCESS_INIT;
+	struct pollfd polled = {.fd = units_fd(&session->units), .events = POLLIN};
+	int64_t deadline = clock_boot_ms() + HUNG_MS;
+	struct diag gone = {0};
+	struct unit_view view;
+	bool is_ended = false;
+	int error = 0, ready = 1;
+
+	while (ready > 0 && !error) {
+		error = units_dispatch(&session->units, &is_ended, diag);
+		if (error || is_ended)
+			return error;
+		ready = wait_poll(&session->wait, &polled, 1, deadline, diag);
+	}
+	if (error || ready < 0)
+		return error ? error : ready;
+	error = units_read(&session->units, unit, &view, diag);
+	if (error || !view.main_pid)
+		return error;
+	/* Gone meanwhile: then the stop goes on by itself. */
+	if (process_open(view.main_pid, &main_process, &gone))
+		return 0;
+	/* Read again: the process held is the one that is the unit's now. */
+	error = units_read(&session->units, unit, &view, diag);
+	if (!error && view.main_pid == main_process.pid &&
+	    syscall(SYS_pidfd_send_signal, main_process.pidfd, SIGKILL, NULL, 0) != 0 &&
+	    errno != ESRCH)
+		error = diag_fail(diag, errno, unit, "its main process cannot be ended");
+	return error;
+}
 
 static int stop_worker(struct session *session, const char *unit, struct diag *diag)
 {
 	char result[UNITS_TEXT_SIZE];
-	int error = units_run_job(&session->units, "StopUnit", unit,
-				  clock_boot_ms() + JOB_MS, result, diag);
+	int error = units_begin_job(&session->units, "StopUnit", unit, diag);
 
-	if (!error && strcmp(result, "done") != 0)
+	if (!error)
+		error = end_hung(session, unit, diag);
+	if (!error)
+		error = units_await_job(&session->units, clock_boot_ms() + JOB_MS, result,
+					diag);
+	if (error) {
+		diag_prefix(diag, unit);
+		return error;
+	}
+	if (strcmp(result, "done") != 0)
 		error = diag_fail(diag, 0, unit, "its stop ended as '%s'", result);
 	return error ? error : units_reset_failed(&session->units, unit, diag);
 }
