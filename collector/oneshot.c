@@ -364,9 +364,12 @@ static int measure_again(struct oneshot *oneshot, char ret_sha256[DIGEST_TEXT_SI
 	if (!error)
 		error = process_check_agent(&oneshot->process, &now,
 					    oneshot->session->runner_sha256, diag);
-	if (!error)
-		strcpy(ret_sha256, now.exe_sha256);
-	return error;
+	if (error) {
+		diag_prefix(diag, "net-once");
+		return error;
+	}
+	strcpy(ret_sha256, now.exe_sha256);
+	return 0;
 }
 
 static int obtain_report(struct oneshot *oneshot, struct once_report *report,
