@@ -9,7 +9,7 @@
 #include "collector/positions.h"
 #include "common/clock.h"
 
-enum { CHILDREN_MAX = 8 };
+enum { CHILDREN_MAX = 8, PIDS_MAX = 8 };
 
 #define CONTAINER_FOLDER "agent"
 #define CONTAINER_SOCKET "agent.sock"
@@ -199,5 +199,41 @@ int positions_start_containers(struct session *session, struct diag *diag)
 		error = start_container(session, positions[i], diag);
 	for (size_t i = 0; !error && i < ARRAY_SIZE(positions); i++)
 		error = admit_container(session, positions[i], diag);
+	return error;
+}
+
+/* Its init and its agent, and nothing that was brought in beside them. */
+static int check_processes(const struct agent *agent,
+			   const struct engine_container *container, struct diag *diag)
+{
+	pid_t pids[PIDS_MAX];
+	size_t count;
+	int error =
+		units_cgroup_pids(agent->measured.cgroup, pids, PIDS_MAX, &count, diag);
+
+	if (error)
+		return error;
+	if ((pid_t)container->pid != agent->measured.parent)
+		return diag_refuse(diag, agent->name, "has another init than before");
+	if (count != 2)
+		return diag_refuse(diag, agent->name, "has %zu processes, not 2", count);
+	return 0;
+}
+
+int positions_check_container(struct session *session, const struct agent *agent,
+			      struct diag *diag)
+{
+	OWN(own_pointer)
+	struct engine_container *container = calloc(1, sizeof(*container));
+	int error =
+		container ? engine_inspect(&session->engine, agent->name, container, diag)
+			  : diag_no_memory(diag);
+
+	if (!error)
+		error = check_container(session, agent, container, diag);
+	if (!error)
+		error = check_processes(agent, container, diag);
+	if (error)
+		diag_prefix(diag, position_names[agent->position]);
 	return error;
 }

@@ -256,6 +256,8 @@ int positions_finish_phase(struct session *session, struct record_phase *phase,
 		if (!agent->is_there)
 			continue;
 		error = admission_measure_again(session, agent, diag);
+		if (!error && agent->name[0])
+			error = positions_check_container(session, agent, diag);
 		if (!error)
 			error = positions_add(phase, &agent->entry, diag);
 		if (error)

@@ -25,6 +25,10 @@ int positions_start_subordinate(struct session *session, struct diag *diag);
 /* Candidate, sibling and executor with their networks. */
 int positions_start_containers(struct session *session, struct diag *diag);
 
+/* Refuses a container that is not as it was admitted, or has further processes. */
+int positions_check_container(struct session *session, const struct agent *agent,
+			      struct diag *diag);
+
 /* Ends the session with the worker's agent, which is about to be stopped. */
 void positions_forget_worker(struct session *session);
 
