@@ -61,6 +61,14 @@ test_measure_sources := tests/collector/test_measure.c
 test_measure_archives := $(collector_archives)
 test_measure_libraries := $(collector_libraries)
 
+# The agent itself, but for one answer.
+test_programs += liar
+liar_sources := agent/main.c tests/collector/liar.c
+liar_archives := agent common
+liar_libraries := jansson libseccomp nettle
+liar_static := 1
+liar_link := -Wl,--wrap=json_table_write
+
 programs += net-preflight
 net-preflight_sources := collector/net-preflight/main.c
 net-preflight_archives := $(collector_archives)

@@ -79,6 +79,33 @@ for process in /proc/[0-9]*; do
 done
 """
 
+# Whatever a collection could have left, one sentence a line. The ruleset must be the guard
+# in the kernel's own form, and its table the only one.
+LEFT = r"""
+name=$1 worker=$3 run=$4 lib=$5 user=$6 table=$7
+docker --host "unix://$2" ps --all --format 'container {{.Names}}'
+docker --host "unix://$2" network ls --format 'network {{.Name}}' |
+	grep -vx 'network \(bridge\|host\|none\)'
+state=$(systemctl is-active "$worker")
+[ "$state" = inactive ] || echo "worker $state"
+uid=$(id -u "$user")
+setpriv --reuid "$user" --regid "$user" --init-groups env XDG_RUNTIME_DIR="/run/user/$uid" \
+	systemctl --user --all --plain --no-legend list-units '*daemon-agent*' | sed 's/^/user unit /'
+for file in "/run/$name"-daemon-agent* "$run"/* /var/lib/netproof-collector/journal; do
+	[ ! -e "$file" ] || echo "file $file"
+done
+for process in /proc/[0-9]*; do
+	case $(readlink "$process/exe") in
+	*/net-probe* | */net-collector | */docker | */systemd-run)
+		echo "process $process $(readlink "$process/exe")" ;;
+	esac
+done
+[ -n "$8" ] || exit 0
+nft list tables | grep -vx "table inet $table" | sed 's/^/ruleset has /'
+"$lib/net-policy" diff --guard --site /etc/netproof/site.json >/dev/null ||
+	echo "ruleset is not the guard"
+"""
+
 MAKING = threading.Lock()
 RELEASES = {}
 RELEASE_FOLDERS = contextlib.ExitStack()
@@ -232,39 +259,12 @@ class Host:
 
     def leftovers(self, is_looking=True):
         """Whatever a collection could have left on the host, as sentences; unless the host
-        is sabotaged, a preflight looks, too."""
-        found = []
-        user = self.site["workload_user"]
-        for line in self.docker("ps", "--all", "--format", "{{.Names}}").stdout.split():
-            found.append(f"container {line}")
-        for line in self.docker("network", "ls", "--format", "{{.Name}}").stdout.split():
-            if line not in ("bridge", "host", "none"):
-                found.append(f"network {line}")
-        state = self.run("/usr/bin/systemctl", "is-active", self.site["worker_unit"],
-                         check=False).stdout.strip()
-        if state != "inactive":
-            found.append(f"worker {state}")
-        units = self.run("/bin/sh", "-c",
-                         "XDG_RUNTIME_DIR=/run/user/$(id -u) systemctl --user --all --no-legend "
-                         "list-units '*daemon-agent*'", user=user).stdout
-        found += [f"user unit {line}" for line in units.splitlines()]
-        listed = self.run("/bin/sh", "-c",
-                          f"ls -d /run/{self.site['name']}-daemon-agent* "
-                          f"{self.site['runtime_dir']}/* "
-                          "/var/lib/netproof-collector/journal 2>/dev/null || :").stdout
-        found += [f"file {line}" for line in listed.splitlines()]
-        processes = self.run("/bin/sh", "-c", "for p in /proc/[0-9]*; do "
-                             "case $(readlink $p/exe) in */net-probe*) echo $p;; esac; done"
-                             ).stdout
-        found += [f"process {line}" for line in processes.splitlines()]
-        if not is_looking:
-            return found
-        # Read-only, and it wants the guard and nothing else in the kernel.
-        look = self.run(self.program("net-preflight"), "--site", f"{ETC}/site.json",
-                        "--release", f"{ETC}/release.json", check=False)
-        if look.returncode:
-            found.append(look.stderr.strip())
-        return found
+        is sabotaged, the ruleset is looked at, too."""
+        site = self.site
+        return self.run("/bin/sh", "-c", LEFT, "sh", site["name"], site["engine"]["socket"],
+                        site["worker_unit"], site["runtime_dir"], site["install_dir"],
+                        site["workload_user"], site["table"],
+                        "rules" if is_looking else "").stdout.splitlines()
 
     def look(self, engine=True):
         """The state that a refusal leaves as it was, as lines; without asking an engine
