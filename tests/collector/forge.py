@@ -56,8 +56,9 @@ def attempts(pid, folder):
     yield "mem", lambda: os.close(os.open(f"/proc/{pid}/mem", os.O_RDWR))
     yield "process_vm_writev", lambda: write_memory(pid)
     yield "fd", lambda: os.listdir(f"/proc/{pid}/fd")
-    yield "root", lambda: os.listdir(f"/proc/{pid}/root/")
-    yield "cwd", lambda: os.listdir(f"/proc/{pid}/cwd/")
+    # With the slash: what it leads to, not the link itself.
+    yield "root", lambda: os.listdir(f"/proc/{pid}/root" + "/")
+    yield "cwd", lambda: os.listdir(f"/proc/{pid}/cwd" + "/")
     for name in ("plan.json", "gate", "agent/report.json", "agent/socket"):
         yield name, lambda name=name: os.close(os.open(f"{folder}/{name}", open_for))
         yield f"unlink {name}", lambda name=name: os.unlink(f"{folder}/{name}")
