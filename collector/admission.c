@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "collector/formats.h"
+#include "collector/inspect.h"
 
 /* --- where an agent must be ------------------------------------------------------ */
 
@@ -132,6 +133,25 @@ static int check_namespaces(const struct session *session, int position,
 	return 0;
 }
 
+/* Nothing but the policy may make a socket call of the agent's fail. The worker's own
+ * filters are its unit's, which was judged. */
+static int check_confinement(const struct session *session, int position,
+			     const struct measurement *measured, struct diag *diag)
+{
+	const struct confinement *confinement = &measured->confinement;
+	int filters = session->outer_filters + 1; /* its own */
+
+	if (is_container(position)) {
+		filters += daemon_identity_has_seccomp(&session->engine_info.identity);
+		/* The engine's own profile denies no socket call. */
+		if (starts_with(confinement->label, "docker-default "))
+			return 0;
+	} else if (position != POSITION_DAEMON) {
+		filters = confinement->filters;
+	}
+	return inspect_confinement(NULL, confinement, filters, diag);
+}
+
 int admission_check_place(struct session *session, int position,
 			  const struct measurement *measured, struct diag *diag)
 {
@@ -147,6 +167,8 @@ int admission_check_place(struct session *session, int position,
 	error = check_cgroup(session, position, measured, diag);
 	if (!error)
 		error = check_namespaces(session, position, measured, diag);
+	if (!error)
+		error = check_confinement(session, position, measured, diag);
 	return error;
 }
 

@@ -355,10 +355,9 @@ static int check_rules(struct look *look, struct diag *diag)
 
 static int check_sockets(struct look *look, struct diag *diag)
 {
-	struct session *session = look->session;
-
-	return hostview_check_sockets(
-		&session->subjects, &session->record.preconditions.foreign_sockets, diag);
+	return inspect_workload(look->session,
+				&look->session->record.preconditions.foreign_sockets,
+				diag);
 }
 
 /* --- what a survey looks at beside ------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* This host: which it is, and whose sockets the workload's processes hold. */
+/* This host: which it is, its accounts, who holds a socket. */
 #ifndef COLLECTOR_HOSTVIEW_H
 #define COLLECTOR_HOSTVIEW_H
 
@@ -9,15 +9,9 @@
 #include "collector/measure.h"
 #include "common/diag.h"
 #include "policy/host.h"
-#include "policy/subjects.h"
 
 /* Machine, boot and kernel. */
 int hostview_read(struct host *ret_host, struct diag *diag);
-
-/* Refuses if a process of the subjects holds an inet socket of another uid: the
- * policy knows sockets by who made them. `*ret_count` is how many there are: 0. */
-int hostview_check_sockets(const struct subjects *subjects, int64_t *ret_count,
-			   struct diag *diag);
 
 /* Whether the process holds the socket with that inode. */
 int hostview_holds_socket(const struct process *process, uint64_t inode, bool *ret_holds,

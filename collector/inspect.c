@@ -9,6 +9,7 @@
 
 #include "collector/hostview.h"
 #include "collector/rules.h"
+#include "collector/workload.h"
 #include "common/protected.h"
 #include "policy/kernel/account.h"
 #include "policy/kernel/subuid.h"
@@ -93,11 +94,43 @@ static int hold_engine(struct session *session, struct diag *diag)
 	return error;
 }
 
+int inspect_confinement(const char *place, const struct confinement *confinement,
+			int filters, struct diag *diag)
+{
+	if (confinement->filters != filters)
+		return diag_refuse(diag, place,
+				   "is under %d system call filters, not %d: a failed "
+				   "probe could mean one of those, not the policy; take "
+				   "away what sets it (RestrictAddressFamilies= and the "
+				   "like)",
+				   confinement->filters, filters);
+	if (confinement_is_enforced(confinement))
+		return diag_refuse(diag, place,
+				   "is confined by AppArmor ('%s'): a failed probe could "
+				   "mean that, not the policy; take the profile away",
+				   confinement->label);
+	return 0;
+}
+
+/* What is below the engine inherits its filters. */
+static int check_engine_confinement(struct session *session, struct diag *diag)
+{
+	struct confinement confinement;
+	int error =
+		process_read_confinement(&session->engine_process, &confinement, diag);
+
+	return error ? error
+		     : inspect_confinement("container engine", &confinement,
+					   session->outer_filters, diag);
+}
+
 int inspect_engine(struct session *session, struct preflight *found, struct diag *diag)
 {
 	struct engine_info info;
 	int error = hold_engine(session, diag);
 
+	if (!error)
+		error = check_engine_confinement(session, diag);
 	if (!error)
 		error = engine_info(&session->engine, &info, diag);
 	if (error)
@@ -154,4 +187,46 @@ int inspect_rules(struct session *session, struct preflight *found, struct diag 
 	strcpy(found->nft_foreign_sha256, guard->foreign_sha256);
 	return rules_read_semantic(&session->site, found->nft_ruleset_semantic_sha256,
 				   diag);
+}
+
+/* --- the workload's processes ----------------------------------------------------- */
+
+int inspect_workload(struct session *session, int64_t *ret_sockets, struct diag *diag)
+{
+	const struct workload workload = {.subjects = &session->subjects,
+					  .gid = session->gid,
+					  .self = &session->self,
+					  .wait = &session->wait};
+
+	return workload_check(&workload, ret_sockets, diag);
+}
+
+static int check_ranges_again(const struct session *session, struct diag *diag)
+{
+	struct subjects subjects = {.count = 0};
+	int error = subuid_check_switch(SUBUID_NSSWITCH_PATH, diag);
+
+	if (!error)
+		error = subuid_read(SUBUID_PATH, session->site.workload_user,
+				    session->uid, &subjects, diag);
+	if (error)
+		return error;
+	if (subjects.count != session->subjects.count ||
+	    memcmp(subjects.ranges, session->subjects.ranges,
+		   subjects.count * sizeof(subjects.ranges[0])) != 0)
+		return diag_refuse(
+			diag, SUBUID_PATH,
+			"the workload user's subordinate uids were changed "
+			"while the collection ran: the rules do not know them");
+	return 0;
+}
+
+int inspect_again(struct session *session, struct diag *diag)
+{
+	int64_t sockets;
+	int error = inspect_worker_again(session, diag);
+
+	if (!error)
+		error = check_ranges_again(session, diag);
+	return error ? error : inspect_workload(session, &sockets, diag);
 }

@@ -66,4 +66,17 @@ int inspect_image(struct session *session, char ret_id[RELEASE_IMAGE_SIZE],
  * guard only while the worker is inactive. */
 int inspect_rules(struct session *session, struct preflight *found, struct diag *diag);
 
+/* The workload's processes hold nothing that no rule of ours would meet. */
+int inspect_workload(struct session *session, int64_t *ret_sockets, struct diag *diag);
+
+/* What held before anything started and could have been changed since without any agent
+ * or table showing it: the worker's unit, the subordinate ranges, what the workload's
+ * processes hold. */
+int inspect_again(struct session *session, struct diag *diag);
+
+/* Refuses a process that something outside of it makes fail: more system call filters
+ * than `filters`, or an AppArmor profile that is enforced. */
+int inspect_confinement(const char *place, const struct confinement *confinement,
+			int filters, struct diag *diag);
+
 #endif

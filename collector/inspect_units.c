@@ -432,6 +432,31 @@ int inspect_proxy(struct session *session, struct unit_state *ret_state,
 	return error ? error : check_proxy(session, &view, diag);
 }
 
+static int read_confinement(pid_t pid, struct confinement *ret_confinement,
+			    struct diag *diag)
+{
+	OWN(process_close) struct process process = PROCESS_INIT;
+	int error = process_open(pid, &process, diag);
+
+	return error ? error : process_read_confinement(&process, ret_confinement, diag);
+}
+
+/* What the manager is under, all of the workload's is; what PID 1 is under, the whole
+ * host is, the controls included. */
+static int check_manager_confinement(struct session *session, const char *unit,
+				     pid_t main_pid, struct diag *diag)
+{
+	struct confinement init, manager;
+	int error = read_confinement(1, &init, diag);
+
+	if (!error)
+		error = read_confinement(main_pid, &manager, diag);
+	if (error)
+		return error;
+	session->outer_filters = init.filters;
+	return inspect_confinement(unit, &manager, init.filters, diag);
+}
+
 int inspect_manager(struct session *session, struct diag *diag)
 {
 	OWN(unit_properties_release) struct unit_properties properties = {0};
@@ -455,7 +480,8 @@ int inspect_manager(struct session *session, struct diag *diag)
 	/* What limits it limits the engine and the daemon. */
 	if (!error)
 		error = unit_rules_judge_sockets(unit, &properties, &defaults, diag);
-	return error;
+	return error ? error
+		     : check_manager_confinement(session, unit, view.main_pid, diag);
 }
 
 int inspect_worker_again(struct session *session, struct diag *diag)

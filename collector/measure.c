@@ -207,6 +207,47 @@ static int read_status(const struct process *process, struct measurement *measur
 	return 0;
 }
 
+/* Each security module has its own file; without AppArmor there is none, or nothing in
+ * it. */
+static void read_label(const struct process *process, char *ret_label, size_t size)
+{
+	OWN(own_fd)
+	int fd =
+		openat(process->directory, "attr/apparmor/current", O_RDONLY | O_CLOEXEC);
+	ssize_t length = fd < 0 ? 0 : read(fd, ret_label, size - 1);
+
+	ret_label[length > 0 ? length : 0] = '\0';
+	ret_label[strcspn(ret_label, "\n")] = '\0';
+}
+
+int process_read_confinement(const struct process *process,
+			     struct confinement *ret_confinement, struct diag *diag)
+{
+	OWN(own_bytes) struct bytes text = {0};
+	struct confinement confinement = {0};
+	char place[PLACE_SIZE];
+	uint64_t filters;
+	int error = read_file(process, "status", &text, diag);
+
+	if (error)
+		return error;
+	name_place(process->pid, "status", place);
+	if (!read_numbers(find_status(text.data, "Seccomp_filters"), &filters, 1))
+		return diag_fail(diag, 0, place,
+				 "does not tell of its system call filters: a kernel "
+				 "before 5.9?");
+	confinement.filters = (int)filters;
+	read_label(process, confinement.label, sizeof(confinement.label));
+	*ret_confinement = confinement;
+	return 0;
+}
+
+bool confinement_is_enforced(const struct confinement *confinement)
+{
+	return strstr(confinement->label, "(enforce)") ||
+	       strstr(confinement->label, "(kill)");
+}
+
 static int read_cgroup(const struct process *process, struct measurement *measured,
 		       struct diag *diag)
 {
@@ -309,6 +350,8 @@ int process_measure(const struct process *process, struct measurement *ret_measu
 	error = read_program(process, &measured, diag);
 	if (!error)
 		error = read_status(process, &measured, diag);
+	if (!error)
+		error = process_read_confinement(process, &measured.confinement, diag);
 	if (!error)
 		error = read_cgroup(process, &measured, diag);
 	if (!error)

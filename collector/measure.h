@@ -42,6 +42,12 @@ struct id_range {
 	uint32_t inner, outer, count;
 };
 
+/* What could make its system calls fail from outside. */
+struct confinement {
+	int filters;     /* seccomp filters it is under, its own included */
+	char label[128]; /* AppArmor's: "docker-default (enforce)"; "" without AppArmor */
+};
+
 struct measurement {
 	char exe_sha256[DIGEST_TEXT_SIZE];
 	uint64_t exe_device, exe_inode;
@@ -55,6 +61,7 @@ struct measurement {
 	int seccomp;          /* 2: filter */
 	int64_t capabilities; /* bits in inheritable, permitted, effective, ambient */
 	size_t thread_count;
+	struct confinement confinement;
 	char cgroup[MEASURE_CGROUP_SIZE]; /* unified, without leading slash */
 	uint64_t net_namespace, user_namespace, cgroup_namespace;
 	struct id_range uids[MEASURE_MAP_MAX], gids[MEASURE_MAP_MAX];
@@ -66,6 +73,13 @@ struct measurement {
 int process_open(pid_t pid, struct process *ret_process, struct diag *diag);
 void process_close(struct process *process);
 bool process_is_alive(const struct process *process);
+
+/* Reads that alone: for processes that are not agents. */
+int process_read_confinement(const struct process *process,
+			     struct confinement *ret_confinement, struct diag *diag);
+
+/* Whether the label's profile denies what it does not allow. */
+bool confinement_is_enforced(const struct confinement *confinement);
 
 /* Measures it, and makes sure that it was alive to the end. */
 int process_measure(const struct process *process, struct measurement *ret_measurement,

@@ -9,6 +9,7 @@
 
 #include <arpa/inet.h>
 #include <grp.h>
+#include <net/if.h>
 #include <libmnl/libmnl.h>
 #include <linux/inet_diag.h>
 #include <linux/rtnetlink.h>
@@ -209,6 +210,35 @@ int netview_interfaces(int net_fd, char (*ret_names)[NETVIEW_NAME_SIZE], size_t 
 		     "interfaces", diag);
 	if (!error)
 		*ret_count = names.count;
+	return error;
+}
+
+static int take_up(const struct nlmsghdr *message, void *context)
+{
+	const struct ifinfomsg *info = mnl_nlmsg_get_payload(message);
+	struct names *names = context;
+
+	if (info->ifi_flags & IFF_LOOPBACK || !(info->ifi_flags & IFF_UP))
+		return MNL_CB_OK;
+	return mnl_attr_parse(message, sizeof(*info), take_name, names);
+}
+
+int netview_find_up(int net_fd, char ret_name[NETVIEW_NAME_SIZE], struct diag *diag)
+{
+	char buffer[256], name[1][NETVIEW_NAME_SIZE] = {""};
+	struct nlmsghdr *request = mnl_nlmsg_put_header(buffer);
+	struct names names = {name, 1, 0};
+	struct ifinfomsg *info;
+	int error;
+
+	request->nlmsg_type = RTM_GETLINK;
+	request->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+	info = mnl_nlmsg_put_extra_header(request, sizeof(*info));
+	info->ifi_family = AF_UNSPEC;
+	error = dump(net_fd, NETLINK_ROUTE, request, take_up, &names, reset_names,
+		     "interfaces", diag);
+	if (!error)
+		strcpy(ret_name, names.count ? name[0] : "");
 	return error;
 }
 

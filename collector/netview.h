@@ -37,6 +37,9 @@ int netview_listen(int net_fd, uid_t uid, const struct endpoint *endpoint, int *
 int netview_interfaces(int net_fd, char (*ret_names)[NETVIEW_NAME_SIZE], size_t max,
 		       size_t *ret_count, struct diag *diag);
 
+/* An interface that is up and no loopback; "": there is none. */
+int netview_find_up(int net_fd, char ret_name[NETVIEW_NAME_SIZE], struct diag *diag);
+
 /* What the namespace does with a packet to the address (either family). */
 enum netview_route {
 	NETVIEW_ROUTE_NONE,  /* nothing, or an answer that it is unreachable */

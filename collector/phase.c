@@ -169,7 +169,7 @@ int phase_end(struct phase_run *run, enum ruleset_state state, struct diag *diag
 	int error = positions_finish_phase(run->session, run->phase, diag);
 
 	if (!error)
-		error = inspect_worker_again(run->session, diag);
+		error = inspect_again(run->session, diag);
 	if (!error)
 		error = rules_finish_phase(run->session, state, run->phase, diag);
 	if (!error)

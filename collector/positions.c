@@ -100,6 +100,37 @@ int positions_start_subordinate(struct session *session, struct diag *diag)
 
 /* --- services --------------------------------------------------------------------- */
 
+/* Whatever else is in the worker's cgroup has the worker's window, and so has what is in
+ * one below it. */
+static int check_alone(struct session *session, struct diag *diag)
+{
+	const struct agent *agent = &session->agents[POSITION_WORKER];
+	const char *unit = session->site.worker_unit;
+	char cgroup[SITE_CGROUP_SIZE];
+	pid_t pids[CGROUP_PIDS_MAX];
+	size_t count;
+	int error;
+
+	site_worker_cgroup(&session->site, cgroup);
+	error = units_count_below(cgroup, &count, diag);
+	if (!error && count)
+		return diag_refuse(diag, unit,
+				   "there is a cgroup below the worker's, for which its "
+				   "window is open, too; remove it");
+	if (!error)
+		error = units_cgroup_pids(cgroup, pids, CGROUP_PIDS_MAX, &count, diag);
+	if (error)
+		return error;
+	for (size_t i = 0; i < count && i < CGROUP_PIDS_MAX; i++)
+		if (pids[i] != agent->process.pid)
+			return diag_refuse(
+				diag, unit,
+				"its cgroup has a process that is not the agent "
+				"(%d), for which the window is open, too; end it",
+				pids[i]);
+	return 0;
+}
+
 int positions_find_worker(struct session *session, struct diag *diag)
 {
 	static const struct agentsocket_peer root = {0, 0, 0};
@@ -132,7 +163,8 @@ int positions_find_worker(struct session *session, struct diag *diag)
 		diag_prefix(diag, "worker agent");
 		return error;
 	}
-	return admission_admit_socket(session, agent, &fd, diag);
+	error = admission_admit_socket(session, agent, &fd, diag);
+	return error ? error : check_alone(session, diag);
 }
 
 void positions_forget_worker(struct session *session)
@@ -258,6 +290,8 @@ int positions_finish_phase(struct session *session, struct record_phase *phase,
 		error = admission_measure_again(session, agent, diag);
 		if (!error && agent->name[0])
 			error = positions_check_container(session, agent, diag);
+		if (!error && i == POSITION_WORKER)
+			error = check_alone(session, diag);
 		if (!error)
 			error = positions_add(phase, &agent->entry, diag);
 		if (error)

@@ -20,11 +20,17 @@ int rules_read_foreign(struct session *session, bool is_judging,
 {
 	OWN(foreign_release) struct foreign foreign = {0};
 	char worker[SITE_CGROUP_SIZE], daemon[SITE_CGROUP_SIZE];
-	const char *const cgroups[] = {worker, daemon, NULL};
+	const char *cgroups[2 + POSITION_COUNT + 1] = {worker, daemon};
+	size_t count = 2;
 	int error;
 
 	site_worker_cgroup(&session->site, worker);
 	site_daemon_cgroup(session->uid, daemon);
+	/* Below those two, too. What denies only the control cannot pass for the policy.
+	 */
+	for (int i = 0; i < POSITION_COUNT; i++)
+		if (session->agents[i].is_there && i != POSITION_CONTROL)
+			cgroups[count++] = session->agents[i].measured.cgroup;
 	error = foreign_read(session->site.table, "/sys/fs/cgroup", cgroups, &foreign,
 			     diag);
 	if (!error && is_judging)

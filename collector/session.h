@@ -79,6 +79,7 @@ struct session {
 	char worker_unit_sha256[DIGEST_TEXT_SIZE];
 	char proxy_sha256[DIGEST_TEXT_SIZE];
 	struct measurement self;
+	int outer_filters; /* system call filters that all of the host is under */
 
 	/* Held. */
 	struct wait wait;

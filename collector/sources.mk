@@ -42,7 +42,8 @@ collector_sources := \
 	collector/unit_form.c \
 	collector/unit_rules.c \
 	collector/units.c \
-	collector/wait.c
+	collector/wait.c \
+	collector/workload.c
 
 collector_archives := collector kernel policy common
 collector_libraries := libsystemd libmnl libnftables libcap-ng libseccomp jansson nettle

@@ -255,3 +255,31 @@ int units_cgroup_pids(const char *cgroup, pid_t *ret_pids, size_t max, size_t *r
 	*ret_count = count;
 	return 0;
 }
+
+int units_count_below(const char *cgroup, size_t *ret_count, struct diag *diag)
+{
+	static const char key[] = "nr_descendants ";
+	OWN(own_bytes) struct bytes text = {0};
+	OWN(own_fd) int fd = -1;
+	char path[UNITS_PATH_SIZE + 64];
+	uint64_t count;
+	int error;
+
+	snprintf(path, sizeof(path), "/sys/fs/cgroup/%s/cgroup.stat", cgroup);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0 && errno == ENOENT) {
+		*ret_count = 0;
+		return 0;
+	}
+	if (fd < 0)
+		return diag_fail(diag, errno, path, "cannot be opened");
+	error = protected_read_fd(fd, PROCS_LIMIT, path, &text, diag);
+	if (error)
+		return error;
+	text.data[strcspn(text.data, "\n")] = '\0';
+	if (strncmp(text.data, key, strlen(key)) != 0 ||
+	    number_parse(text.data + strlen(key), 0, UINT32_MAX, &count))
+		return diag_fail(diag, 0, path, "not as cgroups(7) says");
+	*ret_count = (size_t)count;
+	return 0;
+}

@@ -77,4 +77,7 @@ int units_reset_failed(struct units *units, const char *name, struct diag *diag)
 int units_cgroup_pids(const char *cgroup, pid_t *ret_pids, size_t max, size_t *ret_count,
 		      struct diag *diag);
 
+/* How many cgroups are below it, at any depth; one that is not there has none. */
+int units_count_below(const char *cgroup, size_t *ret_count, struct diag *diag);
+
 #endif

@@ -77,6 +77,36 @@ static bool has_option(const struct daemon_identity *daemon, const char *option)
 	return false;
 }
 
+/* Of a profile that somebody else wrote nobody knows which socket calls it denies. */
+static const char *const seccomp_profiles[] = {
+	"name=seccomp,profile=builtin",
+	"name=seccomp,profile=default", /* as engines before 23.0 call it */
+	"name=seccomp,profile=unconfined",
+};
+
+static bool is_seccomp(const char *option)
+{
+	return strncmp(option, "name=seccomp", strlen("name=seccomp")) == 0;
+}
+
+static bool is_known_seccomp(const char *option)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(seccomp_profiles); i++)
+		if (strcmp(option, seccomp_profiles[i]) == 0)
+			return true;
+	return false;
+}
+
+bool daemon_identity_has_seccomp(const struct daemon_identity *daemon)
+{
+	for (size_t i = 0; i < daemon->security_option_count; i++)
+		if (is_seccomp(daemon->security_options[i]) &&
+		    strcmp(daemon->security_options[i],
+			   "name=seccomp,profile=unconfined") != 0)
+			return true;
+	return false;
+}
+
 int daemon_identity_check(const struct daemon_identity *daemon, const char *name,
 			  struct diag *diag)
 {
@@ -90,6 +120,15 @@ int daemon_identity_check(const struct daemon_identity *daemon, const char *name
 	if (strcmp(daemon->cgroup_version, "2") != 0)
 		return diag_refuse(diag, name, "cgroup_version: %s, not 2",
 				   daemon->cgroup_version);
+	for (size_t i = 0; i < daemon->security_option_count; i++)
+		if (is_seccomp(daemon->security_options[i]) &&
+		    !is_known_seccomp(daemon->security_options[i]))
+			return diag_refuse(
+				diag, name,
+				"security_options[%zu]: '%s': a failed probe "
+				"could mean that profile, not the policy; start "
+				"the engine with its own",
+				i, daemon->security_options[i]);
 	for (size_t i = 1; i < daemon->security_option_count; i++)
 		if (strcmp(daemon->security_options[i - 1],
 			   daemon->security_options[i]) >= 0)

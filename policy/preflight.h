@@ -3,6 +3,7 @@
 #ifndef POLICY_PREFLIGHT_H
 #define POLICY_PREFLIGHT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -39,6 +40,9 @@ extern const struct json_table daemon_identity_table;
  * is the place. */
 int daemon_identity_check(const struct daemon_identity *daemon, const char *name,
 			  struct diag *diag);
+
+/* Whether containers are under a system call filter of the engine's. */
+bool daemon_identity_has_seccomp(const struct daemon_identity *daemon);
 
 /* Sorts the security options and drops none: an engine gives them in no order. */
 void daemon_identity_sort(struct daemon_identity *daemon);

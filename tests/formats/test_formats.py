@@ -248,6 +248,9 @@ class Formats(unittest.TestCase):
                  "security_options: without name=rootless: the engine is not rootless"),
                 ({"cgroup_driver": "cgroupfs"}, "cgroup_driver: cgroupfs, not systemd"),
                 ({"cgroup_version": "1"}, "cgroup_version: 1, not 2"),
+                ({"security_options": ["name=rootless", "name=seccomp,profile=/etc/mine"]},
+                 "security_options[1]: 'name=seccomp,profile=/etc/mine': a failed probe could "
+                 "mean that profile, not the policy; start the engine with its own"),
                 ({"security_options": ["name=rootless", "name=cgroupns"]},
                  "security_options[1]: not sorted, or twice"),
                 ({"security_options": ["name=rootless", "name=rootless"]},
