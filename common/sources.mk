@@ -14,6 +14,7 @@ common_sources := \
 	common/json_table.c \
 	common/moment.c \
 	common/newfile.c \
+	common/notify.c \
 	common/number.c \
 	common/protected.c \
 	common/sandbox.c \
@@ -21,7 +22,7 @@ common_sources := \
 	common/style.c
 
 # One cmocka program for each module.
-common_tests := buffer canonical clock diag digest inet json json_table moment number \
+common_tests := buffer canonical clock diag digest inet json json_table moment notify number \
 	child cli protected sandbox style
 unit_tests += test_json_kept
 test_json_kept_sources := tests/unit/test_json_kept.c tests/unit/kept_sample.c

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // net-proxy: an HTTP proxy that answers every request with a refusal.
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "common/cli.h"
+#include "common/notify.h"
 #include "common/number.h"
 #include "common/own.h"
 #include "common/sandbox.h"
@@ -34,8 +36,9 @@ static int is_passed(bool *ret_is_passed, struct diag *diag)
 static int serve(const char *address, uint16_t port, struct diag *diag)
 {
 	struct server *server = NULL;
+	char state[128];
 	bool is_given;
-	int listener = -1;
+	int listener = -1, notify = -1;
 	int error = is_passed(&is_given, diag);
 
 	if (!error)
@@ -46,11 +49,19 @@ static int serve(const char *address, uint16_t port, struct diag *diag)
 				 : listener_open(address, port, &listener, diag);
 	if (!error)
 		error = server_open(listener, &server, diag);
-	if (!error)
+	if (!error) {
+		notify = notify_open();
+		server_set_watchdog(server, notify, notify_watchdog_ms());
 		error = confine(listener, server_epoll(server), diag);
-	if (!error)
+	}
+	if (!error) {
+		snprintf(state, sizeof(state), "READY=1\nSTATUS=Refusing on %s port %u",
+			 address, port);
+		notify_send(notify, state);
 		error = server_run(server, diag);
+	}
 	server_release(server);
+	own_fd(&notify);
 	own_fd(&listener);
 	return error;
 }

@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 
 #include "common/clock.h"
+#include "common/notify.h"
 #include "common/own.h"
 #include "proxy/head.h"
 
@@ -51,6 +52,8 @@ struct server {
 	int listener, epoll;
 	int64_t now_ms;
 	int64_t paused_until_ms; /* 0: accepting */
+	int notify;
+	int64_t beat_period_ms, next_beat_ms; /* of the watchdog; 0: none */
 	struct queue queues[STATE_COUNT];
 	struct connection *free;
 	struct connection connections[SERVER_CONNECTIONS];
@@ -267,6 +270,9 @@ static int until_next(const struct server *server)
 {
 	int64_t next = server->paused_until_ms ? server->paused_until_ms : INT64_MAX;
 
+	if (server->beat_period_ms && server->next_beat_ms < next)
+		next = server->next_beat_ms;
+
 	for (int state = 0; state < STATE_COUNT; state++) {
 		const struct connection *first = server->queues[state].first;
 
@@ -291,6 +297,20 @@ static int take_event(struct server *server, uint64_t key, struct diag *diag)
 	return 0;
 }
 
+static void beat(struct server *server)
+{
+	if (!server->beat_period_ms || server->now_ms < server->next_beat_ms)
+		return;
+	notify_send(server->notify, "WATCHDOG=1");
+	server->next_beat_ms = server->now_ms + server->beat_period_ms;
+}
+
+void server_set_watchdog(struct server *server, int notify, int64_t period_ms)
+{
+	server->notify = notify;
+	server->beat_period_ms = period_ms;
+}
+
 int server_run(struct server *server, struct diag *diag)
 {
 	struct epoll_event events[EVENTS];
@@ -300,6 +320,7 @@ int server_run(struct server *server, struct diag *diag)
 
 		server->now_ms = clock_boot_ms();
 		end_overdue(server);
+		beat(server);
 		if (server->paused_until_ms && server->paused_until_ms <= server->now_ms)
 			error = resume_accepting(server, diag);
 		if (error)

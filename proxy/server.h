@@ -3,6 +3,8 @@
 #ifndef PROXY_SERVER_H
 #define PROXY_SERVER_H
 
+#include <stdint.h>
+
 #include "common/diag.h"
 
 /*
@@ -39,6 +41,10 @@ int server_open(int listener, struct server **ret_server, struct diag *diag);
 
 /* The epoll descriptor, for the sandbox. */
 int server_epoll(const struct server *server);
+
+/* Tells the service manager on `notify` every `period_ms` that it still serves; 0: it
+ * does not ask. Before server_run(). */
+void server_set_watchdog(struct server *server, int notify, int64_t period_ms);
 
 /* Serves for ever. Returns only when waiting or accepting itself fails. */
 int server_run(struct server *server, struct diag *diag);

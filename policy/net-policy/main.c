@@ -12,6 +12,7 @@
 #include "common/cli.h"
 #include "common/clock.h"
 #include "common/newfile.h"
+#include "common/notify.h"
 #include "common/number.h"
 #include "common/protected.h"
 #include "policy/kernel/account.h"
@@ -312,6 +313,23 @@ static enum exit_status run_install(const struct cli_values *values)
 	return EXIT_STATUS_OK;
 }
 
+/* As the status of the unit that this is a command of. */
+static void tell_manager(const struct target *target)
+{
+	OWN(own_fd) int notify = notify_open();
+	uint64_t uids = 0;
+	char state[256];
+
+	for (size_t i = 0; i < target->subjects.count; i++)
+		uids += (uint64_t)target->subjects.ranges[i].last -
+			target->subjects.ranges[i].first + 1;
+	snprintf(state, sizeof(state),
+		 "STATUS=Everything of %s is rejected: table inet %s, %llu uids",
+		 target->site.workload_user, target->site.table,
+		 (unsigned long long)uids);
+	notify_send(notify, state);
+}
+
 static enum exit_status run_revoke(const struct cli_values *values)
 {
 	struct target target = {0};
@@ -323,6 +341,7 @@ static enum exit_status run_revoke(const struct cli_values *values)
 		return guard_and_report(&target, &diag);
 	if (guard_load(target.site.table, &target.subjects, &diag) != 0)
 		return cli_report(&diag);
+	tell_manager(&target);
 	return EXIT_STATUS_OK;
 }
 

@@ -358,6 +358,31 @@ class Passed(unittest.TestCase):
         self.refused(self.passed(listener, pid="1"), "somebody else listens there")
 
 
+class Manager(unittest.TestCase):
+    """What a service manager is told: that it serves, once it does, and goes on."""
+
+    def test_ready_and_then_alive(self):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+            name = f"netproof-proxy-{os.getpid()}"
+            manager.bind("\0" + name)
+            manager.settimeout(HANG)
+            proxy = start("127.0.0.1", "3131", env={
+                **os.environ, "NOTIFY_SOCKET": "@" + name, "WATCHDOG_USEC": "200000"})
+            try:
+                self.assertEqual(manager.recv(4096),
+                                 b"READY=1\nSTATUS=Refusing on 127.0.0.1 port 3131")
+                self.assertTrue(listening(("127.0.0.1", 3131)))
+                for _ in range(3):
+                    self.assertEqual(manager.recv(4096), b"WATCHDOG=1")
+                with connect(("127.0.0.1", 3131)) as client:
+                    client.sendall(b"GET / HTTP/1.1\r\n\r\n")
+                    self.assertEqual(read_all(client), ANSWER)
+                self.assertEqual(manager.recv(4096), b"WATCHDOG=1")
+            finally:
+                proxy.kill()
+                proxy.communicate()
+
+
 class CommandLine(unittest.TestCase):
     def test_refused(self):
         for arguments, status, text in (

@@ -102,6 +102,11 @@ class Boot(Case):
         self.assertIn("network-pre.target", before)
         self.held()
 
+    def test_its_status_is_what_it_loaded(self):
+        self.run_inside("systemctl", "reload", GUARD)
+        self.assertRegex(self.property(GUARD, "StatusText"),
+                         r"^Everything of netproof is rejected: table inet netproof, 65537 uids$")
+
     def test_the_slice_and_the_manager_require_it(self):
         uid = self.run_inside("id", "-u", "netproof").strip()
         for unit in (f"user@{uid}.service", f"user-{uid}.slice"):
@@ -280,6 +285,25 @@ class Proxy(Case):
         self.assertIn(f"Uid:\t{uid}\t{uid}\t{uid}\t{uid}\n", status)
         self.assertEqual(self.run_inside("cat", f"/proc/{pid}/cgroup").splitlines()[-1],
                          f"0::/system.slice/{PROXY}")
+
+    def test_the_manager_knows_how_it_is(self):
+        """Started means that it listens; while it serves it says so, and one that has
+        stopped is replaced."""
+        folder = f"/run/systemd/system/{PROXY}.d"
+        self.shell(f"mkdir -p {folder}; printf '[Service]\\nWatchdogSec=8\\n' "
+                   f">{folder}/short.conf; systemctl daemon-reload; systemctl restart {PROXY}")
+        self.addCleanup(self.shell, f"rm -r {folder}; systemctl daemon-reload; "
+                        f"systemctl restart {PROXY}")
+        self.assertEqual(self.ask(), ANSWER)
+        self.assertEqual(self.property(PROXY, "StatusText"), "Refusing on 10.203.0.1 port 3128")
+        first = int(self.property(PROXY, "WatchdogTimestampMonotonic"))
+        self.wait(lambda: int(self.property(PROXY, "WatchdogTimestampMonotonic")) > first)
+        pid = self.property(PROXY, "MainPID")
+        self.run_inside("kill", "-STOP", pid)
+        self.wait(lambda: self.property(PROXY, "MainPID") not in (pid, "0"))
+        self.wait(lambda: self.property(PROXY, "ActiveState") == "active")
+        self.assertEqual(self.ask(), ANSWER)
+        self.assertIn("watchdog", self.lab.logs("-u", PROXY).lower())
 
     def test_it_comes_back_with_its_address(self):
         device = json.loads(self.run_inside("ip", "-j", "address", "show", "to",
