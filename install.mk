@@ -33,7 +33,8 @@ release_documents := candidate-image.tar catalog.json release.json targets.json
 # What the default site is rendered to, but for what carries a uid, belongs to another
 # package or is the workload user's: that is `net-site render`'s, on the host.
 default_units := netproof-guard.service netproof-proxy.service netproof-worker.service
-documents := README.md docs/design.md docs/threat-model.md docs/troubleshooting.md
+documents := README.md docs/design.md docs/threat-model.md \
+	$(BUILD)/docs/troubleshooting.md
 
 # $(call into,DIR,MODE,FILES)
 into = install -d '$(DESTDIR)$(1)' && install -m $(2) $(3) '$(DESTDIR)$(1)'
@@ -47,7 +48,7 @@ links = install -d '$(DESTDIR)$(1)' && for name in $(2); do \
 		'$(DESTDIR)$(1)'/$$name || exit 1; done
 
 .PHONY: install
-install: release manual completions
+install: release manual completions troubleshooting
 	@$(call into,$(programdir),755,$(addprefix $(RELEASE_OUT)/,$(programs)))
 	@ln -sfn net-probe '$(DESTDIR)$(programdir)/net-agent'
 	@ln -sfn net-probe '$(DESTDIR)$(programdir)/net-once'

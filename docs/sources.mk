@@ -46,5 +46,12 @@ $(BUILD)/completion/zsh/_%: $(BUILD)/bin/% docs/make-completion
 	@mkdir -p $(@D)
 	@docs/make-completion zsh $< >$@
 
+# Made anew each time: any source may have another refusal.
+.PHONY: troubleshooting
+troubleshooting: $(BUILD)/docs/troubleshooting.md
+$(BUILD)/docs/troubleshooting.md: FORCE
+	@mkdir -p $(@D)
+	@docs/make-troubleshooting >$@
+
 tests += docs:tests/docs/test_completion.py
 tests += docs:tests/docs/test_pages.py
