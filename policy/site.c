@@ -9,6 +9,7 @@
 
 #include "common/json_table.h"
 #include "common/protected.h"
+#include "policy/words.h"
 
 /* The lower end keeps clear of privileged ports, which the workload user cannot
  * listen on. */
@@ -28,7 +29,8 @@ static bool is_private_ipv4(const char *text)
 static bool is_table(const char *text)
 {
 	return text[0] >= 'a' && text[0] <= 'z' &&
-	       text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_")] == '\0';
+	       text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_")] == '\0' &&
+	       !words_is_reserved(text);
 }
 
 /* No '@': an instance lies in a slice of its own, a level deeper. No "\x2d" and
@@ -65,7 +67,7 @@ static const struct json_rule private_rule = {
 	is_private_ipv4};
 static const struct json_rule table_rule = {
 	"a table name of up to 31 lower-case letters, digits and '_' that starts with a "
-	"letter",
+	"letter and is no word of nft's own",
 	is_table};
 static const struct json_rule service_rule = {
 	"a unit name of lower-case letters, digits, '_' and '-' that starts with a "

@@ -19,7 +19,8 @@ policy_sources := \
 	policy/subjects.c \
 	policy/tables.c \
 	policy/targets.c \
-	policy/verdict.c
+	policy/verdict.c \
+	policy/words.c
 
 # net-policy joins the pure part with the kernel's.
 programs += net-policy
@@ -110,6 +111,7 @@ tests += unit:tests/bogons/run
 tests += policy:tests/policy/test_dead_sockets.py
 tests += policy:tests/policy/test_install.py
 tests += policy:tests/policy/test_semantic.py
+tests += policy:tests/policy/test_words.py
 
 fuzz_targets += fuzz_listing
 fuzz_listing_sources := tests/fuzz/fuzz_listing.c
