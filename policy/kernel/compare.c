@@ -12,6 +12,7 @@
 #include "common/json.h"
 #include "policy/kernel/kdiff.h"
 #include "policy/kernel/pair.h"
+#include "policy/kernel/place.h"
 #include "policy/ruleset.h"
 #include "policy/semantic.h"
 
@@ -423,8 +424,10 @@ int compare_policy(const struct site *site, const struct profile *profile, uint3
 		.expires_ms = profile->expires_at_unix * 1000,
 	};
 	int64_t now_ms = clock_wall_ms();
-	int error;
+	int error = place_check_cgroups(diag);
 
+	if (error)
+		return error;
 	/* After the expiry the rules are still compared: they must be the window's,
 	 * without its elements. An expired profile does not compile, so it is
 	 * compiled as of its last second; that changes the elements alone. */

@@ -61,7 +61,8 @@ struct comparison {
 int compare_table(const struct compare_request *request,
 		  struct comparison *ret_comparison, struct diag *diag);
 
-/* The same with what a profile compiles to at this site, now. */
+/* The same with what a profile compiles to at this site, now; from PID 1's cgroup
+ * namespace alone (place.h). */
 int compare_policy(const struct site *site, const struct profile *profile, uint32_t uid,
 		   const struct subjects *subjects, struct comparison *ret_comparison,
 		   struct diag *diag);

@@ -383,6 +383,31 @@ static int compare_pair(struct differ *differ, size_t wanted, size_t live)
 	return 0;
 }
 
+/* Whether what `line` says is there, and left out because it is empty. */
+static bool is_left_out(const struct kform *form, const struct kform_line *line)
+{
+	for (size_t i = 0; line->owner && i < form->inert_count; i++)
+		if (form->inert[i].kind == line->kind &&
+		    strcmp(form->inert[i].name, line->owner) == 0)
+			return true;
+	return false;
+}
+
+/* Of a set or chain that is there and empty, what is missing is all that is in it. */
+static void report_absent(struct differ *differ, size_t wanted)
+{
+	const struct kform *form = differ->wanted.form;
+	struct span parts = parts_after(form, wanted);
+
+	if (parts.first == parts.end ||
+	    !is_left_out(differ->live.form, &form->lines[wanted])) {
+		report_missing(differ, wanted);
+		return;
+	}
+	while (parts.first < parts.end)
+		report_missing(differ, parts.first++);
+}
+
 static int compare_all(struct differ *differ)
 {
 	const struct side *wanted = &differ->wanted, *live = &differ->live;
@@ -395,7 +420,7 @@ static int compare_all(struct differ *differ)
 							  : compare_objects(differ, w, l);
 
 		if (order < 0) {
-			report_missing(differ, w);
+			report_absent(differ, w);
 		} else if (order > 0) {
 			report_extra(differ, l);
 		} else {

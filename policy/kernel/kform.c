@@ -306,11 +306,19 @@ static int place_elements(struct former *former, const struct kparse_set *set)
 	return 0;
 }
 
+static void leave_out(struct former *former, enum kform_kind kind, const char *name)
+{
+	former->form.inert[former->form.inert_count++] =
+		(struct kform_inert){.kind = kind, .name = name};
+}
+
 static int write_set(struct former *former, const struct kparse_set *set)
 {
 	if (former->options & KFORM_WITHOUT_INERT && !set->is_referenced && !set->count &&
-	    !is_anonymous_set(set))
+	    !is_anonymous_set(set)) {
+		leave_out(former, KFORM_SET, set->name);
 		return 0;
+	}
 	start_line(former, KFORM_SET, set->name);
 	ktext_put_string(&former->text, "set ");
 	put_set_name(&former->text, set);
@@ -329,6 +337,7 @@ static void write_chain(struct former *former, size_t index)
 	if (former->options & KFORM_WITHOUT_INERT && !chain->count &&
 	    (chain->is_base ? chain->is_plain_base : !chain->is_referenced)) {
 		kdescribe_release(&described);
+		leave_out(former, KFORM_CHAIN, chain->name);
 		return;
 	}
 	former->form.chains[former->form.chain_count++] = described;
@@ -405,13 +414,15 @@ static int allocate(struct former *former)
 	former->form.lines = calloc(lines, sizeof(*former->form.lines));
 	former->form.chains =
 		calloc(parse->chain_count + 1, sizeof(*former->form.chains));
+	former->form.inert = calloc(parse->set_count + parse->chain_count + 1,
+				    sizeof(*former->form.inert));
 	former->chain_order =
 		calloc(parse->chain_count + 1, sizeof(struct kparse_chain *));
 	former->set_order = calloc(parse->set_count + 1, sizeof(struct kparse_set *));
 	/* Until they are put in order, all may hold something to free. */
 	former->form.chain_count = former->form.chains ? parse->chain_count : 0;
-	return former->form.lines && former->form.chains && former->chain_order &&
-			       former->set_order
+	return former->form.lines && former->form.chains && former->form.inert &&
+			       former->chain_order && former->set_order
 		       ? 0
 		       : -ENOMEM;
 }
@@ -546,6 +557,7 @@ void kform_release(struct kform *form)
 	free(form->chains);
 	free(form->lines);
 	free(form->timed);
+	free(form->inert);
 	own_bytes(&form->text);
 	own_bytes(&form->messages);
 	*form = (struct kform){0};

@@ -111,6 +111,12 @@ enum kform_options {
 	KFORM_USES = 1 << 2,
 };
 
+/* A set or chain that was left out of the form. */
+struct kform_inert {
+	enum kform_kind kind; /* KFORM_SET or KFORM_CHAIN */
+	const char *name;
+};
+
 struct kform {
 	uint8_t family;
 	const char *table;
@@ -124,6 +130,8 @@ struct kform {
 	size_t chain_count;
 	struct kform_timed *timed; /* by set, then key */
 	size_t timed_count;
+	struct kform_inert *inert; /* with KFORM_WITHOUT_INERT */
+	size_t inert_count;
 	struct bytes messages; /* what the names point into */
 };
 

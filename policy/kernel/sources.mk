@@ -25,6 +25,7 @@ kernel_sources := \
 	policy/kernel/listing.c \
 	policy/kernel/nfnl.c \
 	policy/kernel/pair.c \
+	policy/kernel/place.c \
 	policy/kernel/show.c \
 	policy/kernel/subuid.c
 

@@ -3,6 +3,7 @@
 """net-policy diff: every single change of a loaded policy is found and named, nothing that
 means nothing is reported, and what cannot be told is not guessed."""
 import contextlib
+import json
 import os
 import re
 import signal
@@ -532,8 +533,9 @@ class HarmlessTest(Base):
 
     def test_lease_renewed_until_the_same_end(self):
         self.load(self.text)
-        left = int(open(self.profile).read().split('"expires_at_unix":')[1].split(",")[0]) \
-            * 1000 - int(time.time() * 1000)
+        with open(self.profile, encoding="ascii") as file:
+            expires = json.load(file)["expires_at_unix"]
+        left = expires * 1000 - int(time.time() * 1000)
         self.nft(f"delete element inet T lease {{ {self.world.uid} }}",
                  f"add element inet T lease {{ {self.world.uid} timeout {left}ms }}")
         self.assert_equal()
@@ -591,6 +593,26 @@ class GuardTest(Base):
                 self.assert_equal("--guard")
 
 
+    def test_a_chain_or_set_that_was_emptied(self):
+        """It is there: what is missing is what was in it."""
+        self.world.revoke()
+        self.load(self.world.guard_text().decode())
+        table = self.world.table
+        self.world.load(f"flush chain inet {table} marked_output\n".encode())
+        report = self.assert_different("chain marked_output: rule 1 is missing",
+                                       "chain marked_output: rule 3 is missing",
+                                       options=("--guard",))
+        self.assertTrue(report.startswith(f"table inet {table}: 3 differences\n"), report)
+        self.world.load(f"flush chain inet {table} output\n"
+                        f"delete set inet {table} subjects\n"
+                        f"add set inet {table} subjects {{ type uid; }}\n".encode())
+        report = self.assert_different("chain output: rule 1 is missing",
+                                       "set subjects: element ", options=("--guard",))
+        self.assertNotRegex(report, "chain [a-z_]+ is missing|set subjects is missing")
+        self.world.load(f"delete chain inet {table} output\n".encode())
+        self.assert_different("chain output is missing", options=("--guard",))
+
+
 class ExpiryTest(Base):
     def test_after_the_expiry_the_elements_must_be_gone(self):
         self.profile = self.world.issue(window=2)
@@ -627,6 +649,26 @@ class UndecidedTest(Base):
         self.world.worker = w.Group(self.world.worker.relative)
         self.world.stack.callback(self.world.worker.close)
         self.assert_different("set worker: element ", "is missing", "is not of the policy")
+
+    def test_another_cgroup_namespace(self):
+        """Levels and paths count from elsewhere there: that the listings are alike, or
+        not, says nothing. Also with a decoy where the worker's cgroup would be."""
+        self.load(self.text)
+        decoy = w.Group(f"{self.world.third.relative}/{self.world.worker.relative}")
+        self.addCleanup(decoy.close)
+        self.assert_equal()
+
+        def enter(remount):
+            with open(f"{self.world.third.path}/cgroup.procs", "w") as file:
+                file.write("0")
+            netns.unshare(netns.CLONE_NEWCGROUP | netns.CLONE_NEWNS)
+            if remount:
+                w.mount_cgroup2()
+
+        for remount in (False, True):
+            with self.subTest(remount=remount):
+                self.undecided("cgroup namespace", preexec_fn=lambda: enter(remount))
+        self.assert_equal()
 
     def test_a_listing_that_dies(self):
         """Names that nft cannot print: the kernel form still tells."""
