@@ -30,3 +30,21 @@ const char *report_probe_word(const struct record_probe *probe)
 			       : "unmatched";
 	return probe->conclusive ? "ok" : "inconclusive";
 }
+
+const char *report_meaning(enum judgement judgement)
+{
+	switch (judgement) {
+	case JUDGEMENT_VERIFIED:
+		return "The record stands, and every probe showed what it must.";
+	case JUDGEMENT_REFUSED:
+		return "The record is false, or of something else: rely on nothing in "
+		       "it.";
+	case JUDGEMENT_UNMATCHED:
+		return "The record stands, and says that the host does not do what it "
+		       "must.";
+	case JUDGEMENT_INCONCLUSIVE:
+		return "The record stands, and does not show that the policy was the "
+		       "cause.";
+	}
+	return "";
+}

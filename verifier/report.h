@@ -41,6 +41,9 @@ const struct report_format *report_find(const char *name);
 /* The names, as "human|json|...", for a help text. */
 #define REPORT_FORMAT_NAMES "human|json|tap|junit|sarif|html"
 
+/* What a verdict means for who reads it, in one sentence. */
+const char *report_meaning(enum judgement judgement);
+
 /* What a probe came to, in one word: "ok", "LEAK" (denial expected, something
  * reached), "unmatched" or "inconclusive". */
 const char *report_probe_word(const struct record_probe *probe);

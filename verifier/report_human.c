@@ -46,7 +46,7 @@ static void add_record(struct buffer *out, const struct record *record)
 {
 	char issued[MOMENT_SIZE], expires[MOMENT_SIZE];
 
-	buffer_print(out, "  machine %.*s, boot %s, kernel %s\n", SHORT_DIGEST,
+	buffer_print(out, "\n  machine %.*s, boot %s, kernel %s\n", SHORT_DIGEST,
 		     record->host.machine_id_sha256, record->host.boot_id,
 		     record->host.kernel);
 	buffer_print(out, "  release %s (%.*s), window %s to %s\n",
@@ -66,7 +66,7 @@ static void add_finding(struct buffer *out, const struct finding *finding)
 {
 	const struct finding_kind *kind = &finding_kinds[finding->code];
 
-	buffer_print(out, "  %s: %s\n    at %s%s\n    expected: %s\n    found: %s\n",
+	buffer_print(out, "\n  %s: %s\n    at %s%s\n    expected: %s\n    found: %s\n",
 		     kind->name, kind->title, finding->document, finding->pointer,
 		     finding->expected, finding->found);
 	buffer_print(out, "    next: %s\n", kind->next);
@@ -95,14 +95,13 @@ static void add_human(struct buffer *out, const struct report_entry *entry, size
 			     "; %zu of %zu probes as expected, with their cause shown",
 			     good, all);
 	}
-	buffer_add_byte(out, '\n');
+	buffer_print(out, "\n  %s\n", report_meaning(verdict->judgement));
+	/* The reasons come first: they are what the reader has to act on. */
+	for (size_t i = 0; i < verdict->findings.count; i++)
+		add_finding(out, &verdict->findings.items[i]);
 	/* A refused record's table would be somebody's claim, not an observation. */
 	if (verdict->judgement != JUDGEMENT_REFUSED)
 		add_record(out, &entry->case_->record);
-	if (verdict->findings.count)
-		buffer_add_byte(out, '\n');
-	for (size_t i = 0; i < verdict->findings.count; i++)
-		add_finding(out, &verdict->findings.items[i]);
 }
 
 const struct report_format report_human = {.name = "human", .add = add_human};

@@ -12,6 +12,7 @@ verifier_sources := \
 	verifier/judge_times.c \
 	verifier/markup.c \
 	verifier/object.c \
+	verifier/page.c \
 	verifier/report.c \
 	verifier/report_html.c \
 	verifier/report_human.c \
