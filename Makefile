@@ -10,6 +10,7 @@
 #   make bench           figures as one JSON object
 #   make release         what is installed, and its release.json
 #   make install         it, below DESTDIR, for PREFIX
+#   make deb             Debian packages, in out/deb
 #   make help            all targets
 #
 # Variants: CC=clang BUILD=build/clang, SANITIZE=address,undefined BUILD=build/asan,
@@ -238,7 +239,7 @@ clean:
 	rm -rf build out
 
 help:
-	@sed -n '5,15s/^# *//p' Makefile
+	@sed -n '5,16s/^# *//p' Makefile
 	@echo 'asan fuzz lint static-check repro-check clean'
 
 .PHONY: print-unit-tests

@@ -74,3 +74,23 @@ install: release manual completions troubleshooting
 	@$(call into,$(docdir)/examples,644,fixtures/sites/ditto-coding-hosted.json)
 
 tests += docs:tests/install/test_install.py
+tests += lab@1200:tests/deb/test_deb.py
+
+# make deb: the Debian packages, in DEB_OUT, from the files of this tree and no other.
+# A tree with changes is no commit: see `make release`.
+DEB_OUT ?= out/deb
+deb_version = $(shell sed -n '1s/.*(\(.*\)).*/\1/p' debian/changelog)
+deb_source = $(BUILD)/deb/netproof-$(deb_version)
+
+.PHONY: deb
+deb:
+	@[ -n '$(SOURCE_REVISION)' ] || [ -z "$$(git status --porcelain)" ] || { \
+		echo 'deb: the tree has changes: commit them, or give SOURCE_REVISION' >&2; \
+		exit 1; }
+	@rm -rf '$(BUILD)/deb' && mkdir -p '$(deb_source)' '$(DEB_OUT)'
+	@git ls-files -z -co --exclude-standard | \
+		xargs -0 cp --parents --no-dereference -t '$(deb_source)'
+	@cd '$(deb_source)' && SOURCE_REVISION=$(or $(SOURCE_REVISION),$$(git rev-parse HEAD)) \
+		dpkg-buildpackage --build=binary --unsigned-source --unsigned-changes \
+		>../log 2>&1 || { tail -n 40 ../log >&2; exit 1; }
+	@rm -f '$(DEB_OUT)'/netproof* && mv '$(BUILD)'/deb/netproof*_* '$(DEB_OUT)'
