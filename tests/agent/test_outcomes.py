@@ -482,6 +482,17 @@ class CheckTest(NetworkTest):
             self.assertIn(b"counter packets 1 ", self.there.run(
                 [netns.NFT, "list", "ruleset"]).stdout)
 
+    def test_a_dead_wire_is_no_sign_of_life(self):
+        """A probe that is lost on this side already is one that nobody answers."""
+        with netns.Namespace() as away:
+            link = netns.connect_pair(self.here, "10.12.0.1/24", away, "10.12.0.2/24")
+            with away.listen("10.12.0.2", PORT):
+                connection = self.agent.ask("establish", address="10.12.0.2", port=PORT,
+                                            timeout_ms=SLOW)["connection"]
+                self.assertEqual(self.check(connection), ("connected", None))
+                away.ip("link", "set", link, "down")
+                self.assertEqual(self.check(connection), ("timeout", "ETIMEDOUT"))
+
     def test_keepalive_is_silent_between_checks(self):
         connection, _ = self.establish()
         self.check(connection, 1200)
