@@ -53,13 +53,17 @@ static int check_same_host(struct session *session, struct diag *diag)
 {
 	const struct record_residue *residue = &session->record.residue;
 	char foreign[DIGEST_TEXT_SIZE];
+	int error;
 
 	if (strcmp(residue->daemon_sha256, session->daemon_sha256) != 0)
 		return diag_refuse(diag, "container engine",
 				   "its identity changed during the collection");
 	if (strcmp(residue->boot_id, session->host.boot_id) != 0)
 		return diag_refuse(diag, "boot", "its id changed during the collection");
-	return rules_read_foreign(session, true, foreign, diag);
+	error = rules_read_foreign(session, true, foreign, diag);
+	if (!error)
+		error = rules_check_same_foreign(session, foreign, diag);
+	return error ? error : session_check_clock(session, diag);
 }
 
 static int keep_record(struct session *session, struct collect_result *result,
@@ -90,6 +94,7 @@ static int collect(struct session *session, struct collect_result *result,
 
 	if (error)
 		return error;
+	session_note_clock(session);
 	session->record.started_at_unix = session_now();
 	error = phases_run(session, diag);
 	if (error)

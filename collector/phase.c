@@ -49,15 +49,38 @@ static bool has_flow(const struct probe *probe)
 	return probe->request.op != AGENT_CHECK || probe->request.connection[0];
 }
 
-int phase_run_list(struct phase_run *run, struct diag *diag)
+static size_t list_attempts(const struct phase_run *run,
+			    struct probe *ret_list[PROBES_GROUP_MAX])
 {
-	struct probe *list[PROBES_GROUP_MAX] = {NULL};
 	size_t count = 0;
 
 	for (size_t i = 0; i < run->count; i++)
 		if (has_flow(run->list[i]))
-			list[count++] = run->list[i];
-	return probes_run_group(run->set, list, count, diag);
+			ret_list[count++] = run->list[i];
+	return count;
+}
+
+int phase_run_before(struct phase_run *run, struct diag *diag)
+{
+	struct probe *list[PROBES_GROUP_MAX] = {NULL};
+	size_t count = list_attempts(run, list);
+
+	return probes_run_controls(run->set, list, count, false, diag);
+}
+
+int phase_run_between(struct phase_run *run, struct diag *diag)
+{
+	struct probe *list[PROBES_GROUP_MAX] = {NULL};
+	size_t count = list_attempts(run, list);
+
+	return probes_run_between(run->set, list, count, diag);
+}
+
+int phase_run_list(struct phase_run *run, struct diag *diag)
+{
+	int error = phase_run_before(run, diag);
+
+	return error ? error : phase_run_between(run, diag);
 }
 
 void phase_finish_list(struct phase_run *run)
@@ -173,11 +196,28 @@ int phase_end(struct phase_run *run, enum ruleset_state state, struct diag *diag
 	if (!error)
 		error = rules_finish_phase(run->session, state, run->phase, diag);
 	if (!error)
+		error = session_check_clock(run->session, diag);
+	if (!error)
 		error = probes_close(run->set, diag);
 	if (!error)
 		run->phase->completed_at_unix = session_now();
 	return error;
 }
+
+int phase_check_window(const struct session *session, int error, struct diag *diag)
+{
+	static const char told[] = "the window ended meanwhile: issue a profile with a "
+				   "longer one";
+	size_t used = strlen(diag->text);
+
+	if (session_now() < session->profile.expires_at_unix)
+		return error;
+	if (!error)
+		return diag_refuse(diag, "profile", "%s", told);
+	snprintf(diag->text + used, sizeof(diag->text) - used, "; %s", told);
+	return error;
+}
+
 /* The router while no worker listens: `probe` alone, between two readings of the
  * counters, or where the kernel does not guard it, by the listener's absence. */
 int phase_run_router(struct phase_run *run, struct probe *probe, struct diag *diag)

@@ -33,12 +33,19 @@ int phase_begin(struct session *session, enum phase_name name, struct phase_run 
  * of the phase evaluated. */
 int phase_end(struct phase_run *run, enum ruleset_state state, struct diag *diag);
 
+/* What a phase that needs the window open came to: `error`, told with the reason if the
+ * window has ended by now, which is a refusal in any case. */
+int phase_check_window(const struct session *session, int error, struct diag *diag);
+
 /* Puts a probe on the list of the next group; each: one for every trusted endpoint. */
 struct probe *phase_enlist(struct phase_run *run, const char *id, size_t index);
 void phase_enlist_each(struct phase_run *run, const char *id);
 
-/* Makes the attempts of the list. */
+/* Makes the attempts of the list with their controls; or only the controls before, and
+ * then the rest. */
 int phase_run_list(struct phase_run *run, struct diag *diag);
+int phase_run_before(struct phase_run *run, struct diag *diag);
+int phase_run_between(struct phase_run *run, struct diag *diag);
 
 /* Judges what is on the list, and empties it. */
 void phase_finish_list(struct phase_run *run);

@@ -317,5 +317,7 @@ int phase_run_active(struct session *session, struct probe_set *set, struct diag
 		error = probes_prepare(session, PHASE_ACTIVE, run.phase, set, diag);
 	if (!error)
 		error = run_active_probes(&run, diag);
-	return error ? error : phase_end(&run, RULESET_SCOPED, diag);
+	if (!error)
+		error = phase_end(&run, RULESET_SCOPED, diag);
+	return phase_check_window(session, error, diag);
 }

@@ -8,8 +8,11 @@
 #include "common/clock.h"
 
 enum {
-	GRACE_SECONDS = 3, /* SPEC 7.3: after the expiry */
-	HELD_MS = 1000,    /* a control's own flow, still alive after this long */
+	GRACE_MS = 3000, /* SPEC 7.3: after the expiry */
+	/* A control's own flow is asked for as long as a silent peer takes to be found
+	 * out (keepalive each second, tried twice): with less, a dead network's is
+	 * "still alive", and a flow that only the network ended looks cut. */
+	HELD_MS = 3000,
 };
 
 static struct agent_request check_of(const struct session *session,
@@ -111,17 +114,18 @@ static int hold_router(struct phase_run *run, struct diag *diag)
 	return 0;
 }
 
-static int await_expiry(struct session *session, struct diag *diag)
+static int await_after_expiry(struct session *session, int64_t after_ms,
+			      struct diag *diag)
 {
-	int64_t until_ms = (session->profile.expires_at_unix + GRACE_SECONDS) * 1000;
+	int64_t until_ms = session->profile.expires_at_unix * 1000 + after_ms;
 
 	for (;;) {
 		int64_t left = until_ms - clock_wall_ms();
-		int error;
+		/* Looked at every second: one that was set back would be waited for. */
+		int error = session_check_clock(session, diag);
 
-		if (left <= 0)
-			return 0;
-		/* A wall clock that is set meanwhile is looked at every second. */
+		if (error || left <= 0)
+			return error;
 		session_step(session, "%lld s to the expiry and its grace",
 			     (long long)(left + 999) / 1000);
 		error = wait_until(&session->wait,
@@ -163,11 +167,9 @@ static int set_up_expiry(struct phase_run *run, struct diag *diag)
 		error = hold_trusted(run, diag);
 	if (!error)
 		error = hold_router(run, diag);
-	if (!error && session_now() >= session->profile.expires_at_unix)
-		error = diag_refuse(diag, "profile",
-				    "its window was too short for the phases before the "
-				    "expiry; issue one with a longer window");
-	return error ? error : await_expiry(session, diag);
+	error = phase_check_window(session, error, diag);
+	/* The controls before the probes take the grace's time. */
+	return error ? error : await_after_expiry(session, GRACE_MS - HELD_MS, diag);
 }
 
 static int run_expiry_probes(struct phase_run *run, struct diag *diag)
@@ -177,7 +179,7 @@ static int run_expiry_probes(struct phase_run *run, struct diag *diag)
 	struct probe *fresh =
 		probes_find(run->set, "candidate.router.new_after_expiry", 0);
 	bool is_grouped = phase_is_router_in_engine(run->session);
-	int error = 0;
+	int error;
 
 	phase_enlist_each(run, "worker.trusted.established_after_expiry");
 	phase_enlist_each(run, "worker.trusted.new_after_expiry");
@@ -185,12 +187,17 @@ static int run_expiry_probes(struct phase_run *run, struct diag *diag)
 	if (is_grouped) {
 		run->list[run->count++] = held;
 		run->list[run->count++] = fresh;
+	}
+	error = phase_run_before(run, diag);
+	if (!error)
+		error = await_after_expiry(run->session, GRACE_MS, diag);
+	if (!error && is_grouped) {
 		error = phase_look_for_router(run->session, held, diag);
 		if (!error)
 			error = phase_look_for_router(run->session, fresh, diag);
 	}
 	if (!error)
-		error = phase_run_list(run, diag);
+		error = phase_run_between(run, diag);
 	if (error)
 		return error;
 	phase_finish_list(run);

@@ -137,6 +137,20 @@ int rules_compare(struct session *session, enum ruleset_state state,
 	return 0;
 }
 
+int rules_check_same_foreign(const struct session *session,
+			     const char sha256[DIGEST_TEXT_SIZE], struct diag *diag)
+{
+	const struct record_binding *binding = &session->record.network_binding;
+
+	if (!session->record.has_network_binding ||
+	    strcmp(sha256, binding->foreign_sha256) == 0)
+		return 0;
+	return diag_refuse(
+		diag, "nf_tables",
+		"the host's other rules changed during the collection; collect "
+		"again once they keep still");
+}
+
 int rules_compare_phase(struct session *session, enum ruleset_state state,
 			enum comparison_cause cause, struct record_phase *phase,
 			struct diag *diag)
@@ -148,6 +162,10 @@ int rules_compare_phase(struct session *session, enum ruleset_state state,
 				   "the ruleset does not keep still");
 	error = rules_compare(session, state, cause, true,
 			      &phase->comparisons[phase->comparison_count], diag);
+	if (!error)
+		error = rules_check_same_foreign(
+			session,
+			phase->comparisons[phase->comparison_count].foreign_sha256, diag);
 	if (!error)
 		phase->comparison_count++;
 	return error;

@@ -22,6 +22,11 @@ int rules_compare_phase(struct session *session, enum ruleset_state state,
 int rules_finish_phase(struct session *session, enum ruleset_state state,
 		       struct record_phase *phase, struct diag *diag);
 
+/* Refuses foreign rules that are not those of the first comparison: what was judged
+ * then is what must hold to the end. */
+int rules_check_same_foreign(const struct session *session,
+			     const char sha256[DIGEST_TEXT_SIZE], struct diag *diag);
+
 /* The digest of the foreign rules; with `is_judging`, none may defeat ours. */
 int rules_read_foreign(struct session *session, bool is_judging,
 		       char ret_sha256[DIGEST_TEXT_SIZE], struct diag *diag);

@@ -12,6 +12,9 @@
 #include "collector/formats.h"
 #include "common/clock.h"
 
+/* Slewing stays far below it. */
+enum { CLOCK_TOLERANCE_MS = 1000 };
+
 static void close_agent(struct agent *agent)
 {
 	if (agentlink_is_open(&agent->link))
@@ -94,6 +97,23 @@ void session_step(struct session *session, const char *format, ...)
 int64_t session_now(void)
 {
 	return clock_wall_ms() / 1000;
+}
+
+void session_note_clock(struct session *session)
+{
+	session->clock_offset_ms = clock_wall_ms() - clock_boot_ms();
+}
+
+int session_check_clock(const struct session *session, struct diag *diag)
+{
+	int64_t moved = clock_wall_ms() - clock_boot_ms() - session->clock_offset_ms;
+
+	if (moved >= -CLOCK_TOLERANCE_MS && moved <= CLOCK_TOLERANCE_MS)
+		return 0;
+	return diag_refuse(diag, "wall clock",
+			   "was set by %lld ms during the collection; collect again once "
+			   "it keeps time",
+			   (long long)moved);
 }
 
 struct endpoint session_trusted(const struct session *session, size_t index)

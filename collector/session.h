@@ -69,6 +69,7 @@ struct session {
 	const char *runner_sha256; /* in `release` */
 
 	/* Found out. */
+	int64_t clock_offset_ms; /* the wall clock's from the boot clock, at the start */
 	struct host host;
 	uid_t uid; /* the workload user's */
 	gid_t gid;
@@ -119,6 +120,13 @@ void session_step(struct session *session, const char *format, ...)
 
 /* Wall clock in whole seconds. */
 int64_t session_now(void);
+
+/* Remembers how far the wall clock is from the boot clock, which nobody can set. */
+void session_note_clock(struct session *session);
+
+/* Refuses if the wall clock was set since: the window's two ends, the order of what was
+ * seen and the record's times would mean nothing. */
+int session_check_clock(const struct session *session, struct diag *diag);
 
 /* The trusted endpoint `index` of the profile. */
 struct endpoint session_trusted(const struct session *session, size_t index);

@@ -52,7 +52,7 @@ class Outcome:
 
 
 def is_moment(event, moment):
-    return moment in (event.get("phase"), event.get("id"), event.get("step"))
+    return moment in (event.get("phase"), event.get("id")) or moment in event.get("step", "")
 
 
 def demand(is_right, outcome, what):

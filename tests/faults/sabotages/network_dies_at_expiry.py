@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The outside world dies while the expiry is awaited."""
+LAYER = "network"
+WHEN = "to the expiry"
+WORLD = "ip link set lan0 down"
+BAD = {"worker.trusted.after_failed_start": "undecided"}
