@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The outside world is not there."""
 LAYER = "network"
-WINDOW = 90
+WINDOW = 75
 WHEN = "collection"
 WORLD = "ip link set lan0 down"
 BAD = {"worker.trusted.handshake": "handshake_failed",

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The trusted endpoint refuses everybody: the worker's handshakes fail."""
 LAYER = "network"
-WINDOW = 90
+WINDOW = 75
 WHEN = "preflight"
 BAD = {"worker.trusted.handshake": "handshake_failed",
        "worker.trusted.after_stop": "undecided",

@@ -5,4 +5,4 @@ WHEN = "executor agent measured"
 DO = """{ echo "delete table inet $TABLE"; nft -T list table inet $TABLE |
     sed -E 's/(meta time [0-9]+-)[0-9]+/\\11999999999/'; } >/run/forged
 nft -f /run/forged"""
-REFUSED = ("ruleset differs", "scoped_output")
+REFUSED = ("ruleset differs", "scoped_input: rule")
