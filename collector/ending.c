@@ -105,13 +105,6 @@ static int stop_user_unit(struct session *session, const char *unit, struct diag
 	return error;
 }
 
-static void own_directory(DIR **directory)
-{
-	if (*directory)
-		closedir(*directory);
-	*directory = NULL;
-}
-
 /* A folder of ours with files of whoever it was handed to: nothing is followed. */
 static int remove_folder(const char *path, struct diag *diag)
 {

@@ -236,13 +236,6 @@ int oneshot_await(struct oneshot *oneshot, struct diag *diag)
 
 /* --- the report ------------------------------------------------------------------- */
 
-static void own_directory(DIR **directory)
-{
-	if (*directory)
-		closedir(*directory);
-	*directory = NULL;
-}
-
 /* Its own descriptor of the report: the one regular file it has open for writing. */
 static int open_report(struct oneshot *oneshot, int *ret_fd, struct diag *diag)
 {
@@ -255,7 +248,7 @@ static int open_report(struct oneshot *oneshot, int *ret_fd, struct diag *diag)
 	directory = fd < 0 ? NULL : fdopendir(fd);
 	if (!directory)
 		return diag_fail(diag, errno, "net-once", "its files cannot be listed");
-	while ((entry = readdir(directory))) {
+	while (errno = 0, (entry = readdir(directory))) {
 		struct stat link, file;
 
 		/* The link's own mode tells how it is open: proc(5). */
@@ -273,6 +266,8 @@ static int open_report(struct oneshot *oneshot, int *ret_fd, struct diag *diag)
 			return diag_fail(diag, errno, "net-once",
 					 "its report cannot be opened");
 	}
+	if (errno)
+		return diag_fail(diag, errno, "net-once", "its files cannot be listed");
 	if (found < 0)
 		return diag_refuse(diag, "net-once", "has no report open");
 	*ret_fd = take_fd(&found);

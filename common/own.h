@@ -3,6 +3,7 @@
 #ifndef COMMON_OWN_H
 #define COMMON_OWN_H
 
+#include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,6 +44,13 @@ static inline void own_file(FILE **file)
 	if (*file)
 		fclose(*file);
 	*file = NULL;
+}
+
+static inline void own_directory(DIR **directory)
+{
+	if (*directory)
+		closedir(*directory);
+	*directory = NULL;
 }
 
 /* Hands the descriptor over: the caller owns the result, `*fd` is -1. */

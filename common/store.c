@@ -359,12 +359,6 @@ static int compare_names(const void *left, const void *right)
 	return strcmp(*(char *const *)left, *(char *const *)right);
 }
 
-static void own_directory(DIR **directory)
-{
-	if (*directory)
-		closedir(*directory);
-}
-
 static int list_names(const struct store *store, struct names *names, struct diag *diag)
 {
 	OWN(own_directory) DIR *directory = NULL;
