@@ -178,6 +178,45 @@ static int compare_hosts(const struct session *session, struct diag *diag)
 	return 0;
 }
 
+/* What must be as the preflight found it: of another preflight the record could not be
+ * verified. */
+static int compare_findings(const struct session *session, const struct preflight *now,
+			    const char *preflight_place, struct diag *diag)
+{
+	const struct preflight *then = &session->preflight;
+	const struct site *site = &session->site;
+	const struct {
+		const char *then, *now, *place, *what;
+	} facts[] = {
+		{then->release_sha256, session->config.release_sha256, preflight_place,
+		 "is of another release"},
+		{then->site_sha256, session->site_sha256, preflight_place,
+		 "is of another site"},
+		{then->daemon_sha256, now->daemon_sha256, "container engine",
+		 "is not the one of the preflight"},
+		{then->guard_kernel_sha256, now->guard_kernel_sha256, site->table,
+		 "the guard is not the preflight's"},
+		{then->nft_ruleset_semantic_sha256, now->nft_ruleset_semantic_sha256,
+		 site->table, "the guard is not the preflight's"},
+		{then->nft_foreign_sha256, now->nft_foreign_sha256, "foreign rules",
+		 "the rest of the host's rules is not as in the preflight"},
+		{then->units.worker.unit_sha256, now->units.worker.unit_sha256,
+		 site->worker_unit, "is not made as in the preflight"},
+		{then->units.guard.unit_sha256, now->units.guard.unit_sha256,
+		 site->guard_unit, "is not made as in the preflight"},
+		{then->units.proxy.unit_sha256, now->units.proxy.unit_sha256,
+		 site->proxy_unit, "is not made as in the preflight"},
+		{then->units.engine.unit_sha256, now->units.engine.unit_sha256,
+		 site->engine_unit, "is not made as in the preflight"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(facts); i++)
+		if (strcmp(facts[i].then, facts[i].now) != 0)
+			return diag_refuse(diag, facts[i].place,
+					   "%s; take a new preflight", facts[i].what);
+	return 0;
+}
+
 static int compare_preflights(const struct session *session, const struct preflight *now,
 			      struct diag *diag)
 {
@@ -196,21 +235,7 @@ static int compare_preflights(const struct session *session, const struct prefli
 				   (long long)age,
 				   moment_format(then->checked_at_unix, moment),
 				   PREFLIGHT_AGE_SECONDS);
-	if (strcmp(then->release_sha256, session->config.release_sha256) != 0)
-		return diag_refuse(diag, place, "is of another release; take a new one");
-	if (strcmp(then->site_sha256, session->site_sha256) != 0)
-		return diag_refuse(diag, place, "is of another site; take a new one");
-	if (strcmp(then->daemon_sha256, now->daemon_sha256) != 0)
-		return diag_refuse(
-			diag, "container engine",
-			"is not the one of the preflight; take a new preflight");
-	if (strcmp(then->guard_kernel_sha256, now->guard_kernel_sha256) != 0 ||
-	    strcmp(then->nft_ruleset_semantic_sha256, now->nft_ruleset_semantic_sha256) !=
-		    0)
-		return diag_refuse(
-			diag, session->site.table,
-			"the guard is not the preflight's; take a new preflight");
-	return 0;
+	return compare_findings(session, now, place, diag);
 }
 
 static int check_window(const struct session *session, struct diag *diag)

@@ -56,36 +56,40 @@ int hostview_read(struct host *ret_host, struct diag *diag)
 	return 0;
 }
 
-static void own_directory(DIR **directory)
-{
-	if (*directory)
-		closedir(*directory);
-	*directory = NULL;
-}
-
 int hostview_holds_socket(const struct process *process, uint64_t inode, bool *ret_holds,
 			  struct diag *diag)
 {
 	OWN(own_directory) DIR *directory = NULL;
 	const struct dirent *entry;
+	bool holds = false;
+	char place[32], wanted[64], link[64];
 	int fd = openat(process->directory, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
+	snprintf(place, sizeof(place), "process %d", process->pid);
+	snprintf(wanted, sizeof(wanted), "socket:[%llu]", (unsigned long long)inode);
 	directory = fd < 0 ? NULL : fdopendir(fd);
 	if (!directory) {
 		int failed = errno;
 
 		own_fd(&fd);
-		return diag_fail(diag, failed, "process", "its sockets cannot be listed");
+		return diag_fail(diag, failed, place, "its sockets cannot be listed");
 	}
-	*ret_holds = false;
-	while ((entry = readdir(directory))) {
-		struct stat status;
+	while (errno = 0, (entry = readdir(directory))) {
+		ssize_t size;
 
-		if (entry->d_name[0] != '.' &&
-		    fstatat(dirfd(directory), entry->d_name, &status, 0) == 0 &&
-		    S_ISSOCK(status.st_mode) && status.st_ino == inode)
-			*ret_holds = true;
+		if (entry->d_name[0] == '.')
+			continue;
+		size = readlinkat(dirfd(directory), entry->d_name, link, sizeof(link));
+		/* Closed meanwhile, or a file whose path is longer than a page. */
+		if (size < 0 && errno != ENOENT && errno != ENAMETOOLONG)
+			return diag_fail(diag, errno, place,
+					 "one of its descriptors cannot be seen");
+		holds |= size == (ssize_t)strlen(wanted) &&
+			 memcmp(link, wanted, (size_t)size) == 0;
 	}
+	if (errno)
+		return diag_fail(diag, errno, place, "its sockets cannot be listed");
+	*ret_holds = holds;
 	return 0;
 }
 

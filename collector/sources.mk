@@ -61,6 +61,11 @@ test_unit_rules_libraries := $(collector_libraries)
 test_measure_sources := tests/collector/test_measure.c
 test_measure_archives := $(collector_archives)
 test_measure_libraries := $(collector_libraries)
+unit_tests += test_workload
+test_workload_sources := tests/collector/test_workload.c
+test_workload_archives := $(collector_archives)
+test_workload_libraries := $(collector_libraries)
+test_workload_link := -Wl,--wrap=readdir -Wl,--wrap=getxattr
 
 # The agent itself, but for one answer.
 test_programs += liar

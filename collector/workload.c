@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
+#include <unistd.h>
 
 #include <linux/if_link.h>
 #include <linux/nsfs.h>
@@ -25,8 +26,8 @@
 #include "policy/kernel/rtnl.h"
 
 enum {
-	FOLDER_SIZE = 32,
-	PATH_SIZE = 320,
+	FOLDER_SIZE = 64,
+	PATH_SIZE = 384,
 	FLIGHT_MS = 1000, /* a descriptor that is sent is received long before */
 	FLIGHT_STEP_MS = 20,
 };
@@ -41,11 +42,15 @@ static bool is_subject(const struct workload *workload, uid_t uid)
 	return false;
 }
 
-static void own_directory(DIR **directory)
+/* Whether what was looked at has ended meanwhile, a descriptor closed or a thread gone.
+ * Of a thread that is no more the kernel also says EACCES, at a link of its. */
+static bool is_over(int error, const char *folder)
 {
-	if (*directory)
-		closedir(*directory);
-	*directory = NULL;
+	bool is_gone = error == ENOENT || error == ESRCH ||
+		       (access(folder, F_OK) != 0 && errno == ENOENT);
+
+	errno = error;
+	return is_gone;
 }
 
 /* --- one process's sockets -------------------------------------------------------- */
@@ -60,51 +65,92 @@ enum protocol { PROTOCOL_GONE, PROTOCOL_UNIX, PROTOCOL_NETLINK, PROTOCOL_OTHER }
 
 /* The protocol of a socket by its name ("TCP", "UDPv6", "UNIX-STREAM"): what
  * sockfs tells of it, without a descriptor of ours. */
-static enum protocol find_protocol(const char *path)
+static int read_protocol(const char *folder, const char *path,
+			 enum protocol *ret_protocol, struct diag *diag)
 {
 	char name[64] = "";
-	ssize_t size = getxattr(path, "system.sockprotoname", name, sizeof(name) - 1);
 
-	/* What cannot be told counts as one that leaves: it can only refuse. */
-	if (size < 0)
-		return errno == ENOENT ? PROTOCOL_GONE : PROTOCOL_OTHER;
+	*ret_protocol = PROTOCOL_GONE;
+	if (getxattr(path, "system.sockprotoname", name, sizeof(name) - 1) < 0)
+		return is_over(errno, folder)
+			       ? 0
+			       : diag_fail(diag, errno, path,
+					   "the socket's protocol cannot be told");
 	if (strncmp(name, "UNIX", 4) == 0)
-		return PROTOCOL_UNIX;
-	return strncmp(name, "NETLINK", 7) == 0 ? PROTOCOL_NETLINK : PROTOCOL_OTHER;
+		*ret_protocol = PROTOCOL_UNIX;
+	else
+		*ret_protocol = strncmp(name, "NETLINK", 7) == 0 ? PROTOCOL_NETLINK
+								 : PROTOCOL_OTHER;
+	return 0;
 }
 
 /* Whether the Unix socket has descriptors in its queue: "scm_fds:" of fdinfo. A kernel
  * before 5.10 does not tell, and then none is seen. */
-static bool has_queued_descriptors(const char *folder, const char *fd)
+static int read_queued(const char *folder, const char *fd, bool *ret_has_queued,
+		       struct diag *diag)
 {
 	OWN(own_file) FILE *file = NULL;
 	char path[PATH_SIZE], line[64];
 	unsigned int count = 0;
 
+	*ret_has_queued = false;
 	snprintf(path, sizeof(path), "%s/fdinfo/%s", folder, fd);
 	file = fopen(path, "re");
-	while (file && !count && fgets(line, sizeof(line), file))
+	if (!file)
+		return is_over(errno, folder)
+			       ? 0
+			       : diag_fail(diag, errno, path, "cannot be opened");
+	errno = 0;
+	while (!count && fgets(line, sizeof(line), file))
 		if (sscanf(line, "scm_fds: %u", &count) != 1)
 			count = 0;
-	return count != 0;
+	if (ferror(file) && !is_over(errno, folder))
+		return diag_fail(diag, errno, path, "cannot be read");
+	*ret_has_queued = count != 0;
+	return 0;
+}
+
+/* Whether a descriptor is a socket, and whose. By its link first: the file behind another
+ * one may be one that not even root can look at (FUSE). */
+static int read_socket(const char *folder, const char *path, bool *ret_is_socket,
+		       struct stat *ret_status, struct diag *diag)
+{
+	static const char prefix[] = "socket:[";
+	char link[sizeof(prefix) - 1];
+	ssize_t size = readlink(path, link, sizeof(link));
+	bool is_socket = size == sizeof(link) && memcmp(link, prefix, sizeof(link)) == 0;
+
+	*ret_is_socket = false;
+	/* ENAMETOOLONG: a file, whose path is longer than a page. */
+	if ((size < 0 && errno != ENAMETOOLONG) ||
+	    (is_socket && stat(path, ret_status) != 0))
+		return is_over(errno, folder)
+			       ? 0
+			       : diag_fail(diag, errno, path, "cannot be seen");
+	*ret_is_socket = is_socket && S_ISSOCK(ret_status->st_mode);
+	return 0;
 }
 
 static int judge_descriptor(struct look *look, pid_t pid, const char *folder,
 			    const char *fd, struct diag *diag)
 {
 	char path[PATH_SIZE], place[64];
-	struct stat status;
-	enum protocol protocol;
+	struct stat status = {0};
+	enum protocol protocol = PROTOCOL_GONE;
+	bool is_socket, has_queued = false;
+	int error;
 
 	snprintf(path, sizeof(path), "%s/fd/%s", folder, fd);
-	/* One that was closed meanwhile is none. */
-	if (stat(path, &status) != 0 || !S_ISSOCK(status.st_mode))
-		return 0;
-	protocol = find_protocol(path);
-	if (protocol == PROTOCOL_UNIX && has_queued_descriptors(folder, fd))
+	error = read_socket(folder, path, &is_socket, &status, diag);
+	if (!error && is_socket)
+		error = read_protocol(folder, path, &protocol, diag);
+	if (!error && protocol == PROTOCOL_UNIX)
+		error = read_queued(folder, fd, &has_queued, diag);
+	if (has_queued)
 		look->in_flight = pid;
-	if (protocol != PROTOCOL_OTHER || is_subject(look->workload, status.st_uid))
-		return 0;
+	if (error || protocol != PROTOCOL_OTHER ||
+	    is_subject(look->workload, status.st_uid))
+		return error;
 	snprintf(place, sizeof(place), "process %d", pid);
 	return diag_refuse(diag, place,
 			   "a process of the workload user's holds a socket of uid %u, "
@@ -122,55 +168,70 @@ static int judge_descriptors(struct look *look, pid_t pid, const char *folder,
 
 	snprintf(path, sizeof(path), "%s/fd", folder);
 	directory = opendir(path);
-	if (!directory)
-		return errno == ENOENT || errno == ESRCH
-			       ? 0
-			       : diag_fail(diag, errno, path, "cannot be listed");
-	while (!error && (entry = readdir(directory)))
+	while (!error && directory && (errno = 0, (entry = readdir(directory))))
 		if (entry->d_name[0] != '.')
 			error = judge_descriptor(look, pid, folder, entry->d_name, diag);
+	if (!error && errno && !is_over(errno, folder))
+		error = diag_fail(diag, errno, path, "cannot be listed");
 	return error;
 }
 
-/* --- what a process may do -------------------------------------------------------- */
+/* --- what a thread may do --------------------------------------------------------- */
 
 struct status {
 	bool is_subject;
 	unsigned long long capabilities; /* permitted */
 };
 
-static bool read_status(const struct workload *workload, const char *folder,
-			struct status *ret_status)
+static int read_status(const struct workload *workload, const char *folder,
+		       struct status *ret_status, struct diag *diag)
 {
 	OWN(own_file) FILE *file = NULL;
 	char path[PATH_SIZE], line[256];
+	struct status status = {0};
 	unsigned int ids[4];
+	bool has_ids = false;
 
-	*ret_status = (struct status){0};
+	*ret_status = status;
 	snprintf(path, sizeof(path), "%s/status", folder);
 	file = fopen(path, "re");
-	while (file && fgets(line, sizeof(line), file)) {
-		sscanf(line, "CapPrm: %llx", &ret_status->capabilities);
+	if (!file)
+		return is_over(errno, folder)
+			       ? 0
+			       : diag_fail(diag, errno, path, "cannot be opened");
+	errno = 0;
+	while (fgets(line, sizeof(line), file)) {
+		sscanf(line, "CapPrm: %llx", &status.capabilities);
 		if (sscanf(line, "Uid: %u %u %u %u", &ids[0], &ids[1], &ids[2],
 			   &ids[3]) != 4)
 			continue;
+		has_ids = true;
 		for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
-			ret_status->is_subject |= is_subject(workload, ids[i]);
+			status.is_subject |= is_subject(workload, ids[i]);
 	}
-	return ret_status->is_subject;
+	if (ferror(file) || !has_ids)
+		return is_over(errno, folder)
+			       ? 0
+			       : diag_fail(diag, errno, path, "tells no uid");
+	*ret_status = status;
+	return 0;
 }
 
-/* The inode of its namespace `kind`; false: the process is gone. */
-static bool read_namespace(const char *folder, const char *kind, uint64_t *ret_inode)
+/* The inode of its namespace `kind`; 0: the thread is gone. */
+static int read_namespace(const char *folder, const char *kind, uint64_t *ret_inode,
+			  struct diag *diag)
 {
 	char path[PATH_SIZE];
 	struct stat status;
 
+	*ret_inode = 0;
 	snprintf(path, sizeof(path), "%s/ns/%s", folder, kind);
 	if (stat(path, &status) != 0)
-		return false;
+		return is_over(errno, folder)
+			       ? 0
+			       : diag_fail(diag, errno, path, "cannot be seen");
 	*ret_inode = status.st_ino;
-	return true;
+	return 0;
 }
 
 static int judge_capabilities(const struct look *look, pid_t pid, const char *folder,
@@ -178,11 +239,14 @@ static int judge_capabilities(const struct look *look, pid_t pid, const char *fo
 {
 	char place[64];
 	uint64_t inode;
+	int error;
 
-	/* In a user namespace of its own they have no power over the host's network. */
-	if (!status->capabilities || !read_namespace(folder, "user", &inode) ||
-	    inode != look->workload->self->user_namespace)
+	if (!status->capabilities)
 		return 0;
+	error = read_namespace(folder, "user", &inode, diag);
+	/* In a user namespace of its own they have no power over the host's network. */
+	if (error || inode != look->workload->self->user_namespace)
+		return error;
 	snprintf(place, sizeof(place), "process %d", pid);
 	return diag_refuse(
 		diag, place,
@@ -194,13 +258,16 @@ static int judge_capabilities(const struct look *look, pid_t pid, const char *fo
 
 /* Whether the network namespace belongs to the host's user namespace: then root made it,
  * and what is in it is root's gift. */
-static bool is_roots(const struct look *look, int net_fd)
+static int read_is_roots(const struct look *look, int net_fd, const char *path,
+			 bool *ret_is_roots, struct diag *diag)
 {
 	OWN(own_fd) int user_fd = ioctl(net_fd, NS_GET_USERNS);
 	struct stat status;
 
-	return user_fd >= 0 && fstat(user_fd, &status) == 0 &&
-	       status.st_ino == look->workload->self->user_namespace;
+	if (user_fd < 0 || fstat(user_fd, &status) != 0)
+		return diag_fail(diag, errno, path, "its owner cannot be told");
+	*ret_is_roots = status.st_ino == look->workload->self->user_namespace;
+	return 0;
 }
 
 static int judge_network(const struct look *look, pid_t pid, const char *folder,
@@ -208,16 +275,21 @@ static int judge_network(const struct look *look, pid_t pid, const char *folder,
 {
 	OWN(own_fd) int net_fd = -1;
 	char path[PATH_SIZE], name[NETVIEW_NAME_SIZE], place[64];
+	bool is_roots;
 	uint64_t inode;
-	int error;
+	int error = read_namespace(folder, "net", &inode, diag);
 
-	if (!read_namespace(folder, "net", &inode) ||
-	    inode == look->workload->self->net_namespace)
-		return 0;
+	if (error || !inode || inode == look->workload->self->net_namespace)
+		return error;
 	snprintf(path, sizeof(path), "%s/ns/net", folder);
 	net_fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (net_fd < 0 || !is_roots(look, net_fd))
-		return 0;
+	if (net_fd < 0)
+		return is_over(errno, folder)
+			       ? 0
+			       : diag_fail(diag, errno, path, "cannot be opened");
+	error = read_is_roots(look, net_fd, path, &is_roots, diag);
+	if (error || !is_roots)
+		return error;
 	error = netview_find_up(net_fd, name, diag);
 	if (error || !name[0])
 		return error;
@@ -230,24 +302,41 @@ static int judge_network(const struct look *look, pid_t pid, const char *folder,
 		name);
 }
 
-/* --- every process ---------------------------------------------------------------- */
+/* --- every thread ----------------------------------------------------------------- */
 
-static int judge_process(struct look *look, const char *name, struct diag *diag)
+static int judge_thread(struct look *look, pid_t pid, const char *folder,
+			struct diag *diag)
 {
-	char folder[FOLDER_SIZE];
 	struct status status;
-	uint64_t pid;
-	int error;
+	int error = read_status(look->workload, folder, &status, diag);
 
-	if (number_parse(name, 1, INT32_MAX, &pid))
-		return 0;
-	snprintf(folder, sizeof(folder), "/proc/%d", (int)pid);
-	if (!read_status(look->workload, folder, &status))
-		return 0;
-	error = judge_capabilities(look, (pid_t)pid, folder, &status, diag);
+	if (error || !status.is_subject)
+		return error;
+	error = judge_capabilities(look, pid, folder, &status, diag);
 	if (!error)
-		error = judge_network(look, (pid_t)pid, folder, diag);
-	return error ? error : judge_descriptors(look, (pid_t)pid, folder, diag);
+		error = judge_network(look, pid, folder, diag);
+	return error ? error : judge_descriptors(look, pid, folder, diag);
+}
+
+/* Each thread by itself: it can have ids, namespaces and descriptors of its own. */
+static int judge_process(struct look *look, pid_t pid, struct diag *diag)
+{
+	OWN(own_directory) DIR *directory = NULL;
+	const struct dirent *entry;
+	char folder[32], thread[FOLDER_SIZE];
+	int error = 0;
+
+	snprintf(folder, sizeof(folder), "/proc/%d/task", pid);
+	directory = opendir(folder);
+	while (!error && directory && (errno = 0, (entry = readdir(directory)))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		snprintf(thread, sizeof(thread), "%s/%.16s", folder, entry->d_name);
+		error = judge_thread(look, pid, thread, diag);
+	}
+	if (!error && errno && !is_over(errno, folder))
+		error = diag_fail(diag, errno, folder, "cannot be listed");
+	return error;
 }
 
 static int judge_processes(struct look *look, struct diag *diag)
@@ -256,11 +345,15 @@ static int judge_processes(struct look *look, struct diag *diag)
 	const struct dirent *entry;
 	int error = 0;
 
-	if (!directory)
-		return diag_fail(diag, errno, "/proc", "cannot be listed");
 	look->in_flight = 0;
-	while (!error && (entry = readdir(directory)))
-		error = judge_process(look, entry->d_name, diag);
+	while (!error && directory && (errno = 0, (entry = readdir(directory)))) {
+		uint64_t pid;
+
+		if (number_parse(entry->d_name, 1, INT32_MAX, &pid) == 0)
+			error = judge_process(look, (pid_t)pid, diag);
+	}
+	if (!error && errno)
+		error = diag_fail(diag, errno, "/proc", "cannot be listed");
 	return error;
 }
 

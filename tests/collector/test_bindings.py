@@ -104,6 +104,18 @@ class Breaker(Sabotage):
         return lambda: (self.sh(f"systemctl start {guard} {self.host.site['proxy_unit']}"),
                         labtest.lab("engine", "--name", self.host.lab.name))
 
+    def stop_manager(self, uid):
+        unit = f"user@{uid}.service"
+        self.sh(f"systemctl stop {unit}")
+        return lambda: (self.sh(f"systemctl start {unit}"),
+                        labtest.lab("engine", "--name", self.host.lab.name))
+
+    def unit_before(self, name):
+        """A preflight of a host whose unit was made otherwise."""
+        units = json.loads(json.dumps(self.good["units"]))
+        units[name]["unit_sha256"] = ZEROS
+        return self.forged(units=units)
+
     def without_image(self):
         reference = self.host.release["candidate_image"]["reference"]
         self.host.docker("tag", reference, "kept:1")
@@ -131,6 +143,11 @@ def documents(b):
             lambda: b.forged(host={**host, "boot_id": "00000000-0000-4000-8000-000000000000"}),
             "preflight ", "is another boot's", "take a new one"),
         Row("altered preflight", b.altered_preflight, ZEROS),
+        Row("other foreign rules in the preflight", lambda: b.forged(nft_foreign_sha256=ZEROS),
+            "foreign rules", "not as in the preflight", "take a new preflight"),
+        *(Row(f"another {name} unit in the preflight", lambda name=name: b.unit_before(name),
+              site[f"{name}_unit"], "not made as in the preflight", "take a new preflight")
+          for name in ("worker", "guard", "proxy", "engine")),
         Row("preflight of version 3", b.former_shape, "nft_snapshot_sha256: unknown key"),
         Row("no configuration", lambda: b.do(f"mv {config} /run/kept", f"mv /run/kept {config}"),
             "collection.json"),
@@ -217,6 +234,10 @@ def host_rows(b):
             "nft 'table ip evil { chain o { type nat hook output priority -100; "
             "tcp dport 443 redirect to :80; }; }'", "nft delete table ip evil"),
             "nf_tables ip evil", "remove it"),
+        Row("a harmless rule since the preflight", lambda: b.do(
+            "nft 'table ip extra { chain i { type filter hook input priority 0; counter; }; }'",
+            "nft delete table ip extra"), "foreign rules", "not as in the preflight",
+            "take a new preflight"),
         Row("a rule more in the guard", lambda: b.do(
             f"nft insert rule inet {table} output accept", revoke), table, "differs",
             "net-policy diff"),
@@ -229,7 +250,9 @@ def host_rows(b):
 
 
 def engine_rows(b):
-    socket, guard = b.host.site["engine"]["socket"], b.host.site["guard_unit"]
+    site = b.host.site
+    socket, guard, user = site["engine"]["socket"], site["guard_unit"], site["workload_user"]
+    uid = b.host.run("/usr/bin/id", "-u", user).stdout.strip()
     return [
         Row("running container", b.running_container, "containers are there ('stray')",
             "remove them"),
@@ -239,8 +262,11 @@ def engine_rows(b):
         Row("no image", b.without_image, "has no image", "docker load"),
         Row("rootful engine", b.rootful, socket, "served by uid 0", "as the workload user",
             engine=False),
-        Row("engine down", b.stop_engine, b.host.site["engine_unit"], "not active",
+        Row("engine down", b.stop_engine, site["engine_unit"], "not active",
             "as the workload user", engine=False),
+        Row("user manager down", lambda: b.stop_manager(uid), f"user@{uid}.service",
+            "is inactive, not active: the workload user's manager",
+            f"systemctl start user@{uid}.service", engine=False),
         # The workload user's manager goes with the guard, and the engine with that.
         Row("guard inactive", b.stop_guard, guard, "not active", f"systemctl start {guard}",
             engine=False),
