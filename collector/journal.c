@@ -4,8 +4,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/own.h"
 #include "common/protected.h"
@@ -45,6 +47,7 @@ int journal_note(struct journal *journal, enum journal_kind kind, const char *na
 {
 	struct journal_entry entry = {.kind = (int)kind};
 	OWN(own_bytes) struct bytes line = {0};
+	ssize_t put;
 	int error;
 
 	if (journal->count == JOURNAL_ENTRIES_MAX || strlen(name) >= sizeof(entry.name))
@@ -55,8 +58,10 @@ int journal_note(struct journal *journal, enum journal_kind kind, const char *na
 		return error;
 	line.data[line.size++] = '\n'; /* in place of the NUL */
 	/* A short write leaves a torn line, which means: not made. */
-	if (write(journal->fd, line.data, line.size) != (ssize_t)line.size)
-		return diag_fail(diag, errno, JOURNAL_PLACE, "cannot be written");
+	put = write(journal->fd, line.data, line.size);
+	if (put != (ssize_t)line.size)
+		return diag_fail(diag, put < 0 ? errno : ENOSPC, JOURNAL_PLACE,
+				 "cannot be written");
 	if (fsync(journal->fd) != 0)
 		return diag_fail(diag, errno, JOURNAL_PLACE, "cannot be synced");
 	journal->entries[journal->count++] = entry;
@@ -89,23 +94,53 @@ int journal_create(int folder_fd, const char *site_path, struct journal *ret_jou
 	return 0;
 }
 
-static int read_lines(struct journal *journal, char *text, struct diag *diag)
+/* A whole line that is not ours: there is no telling what it would have us remove. */
+static int refuse_line(const struct diag *why, struct diag *diag)
 {
-	char *line = text, *end;
+	if (why->kind != DIAG_REFUSED)
+		return diag_fail(diag, 0, JOURNAL_PLACE, "%s", why->text);
+	return diag_refuse(diag, JOURNAL_PLACE,
+			   "%s: %s; undo by hand what it lists, then remove it",
+			   why->place, why->text);
+}
 
-	for (; (end = strchr(line, '\n')); line = end + 1) {
-		int error;
+/* What follows the last newline is torn: it was never made. */
+static int read_lines(struct journal *journal, const struct bytes *text,
+		      struct diag *diag)
+{
+	const char *line = text->data, *past = text->data + text->size, *end;
 
-		if (journal->count == JOURNAL_ENTRIES_MAX)
-			return diag_refuse(diag, JOURNAL_PLACE, "more than %d lines",
-					   JOURNAL_ENTRIES_MAX);
-		error = json_table_parse(line, (size_t)(end - line), LINE_LIMIT,
-					 JOURNAL_PLACE, &entry_table,
-					 &journal->entries[journal->count], diag);
-		if (error)
-			return error;
-		journal->count++;
+	for (; (end = memchr(line, '\n', (size_t)(past - line))); line = end + 1) {
+		struct diag why = {0};
+		size_t count = journal->count;
+		char place[32];
+
+		snprintf(place, sizeof(place), "line %zu", count + 1);
+		if (count == JOURNAL_ENTRIES_MAX)
+			diag_refuse(&why, place, "more than %d; find what wrote them",
+				    JOURNAL_ENTRIES_MAX);
+		else if (json_table_parse(line, (size_t)(end - line), LINE_LIMIT, place,
+					  &entry_table, &journal->entries[count],
+					  &why) == 0)
+			journal->count++;
+		if (why.kind)
+			return refuse_line(&why, diag);
 	}
+	return 0;
+}
+
+/* In root's own folder nothing else can be there, but for a mistake of root's. */
+static int check_file(int fd, struct diag *diag)
+{
+	struct stat status;
+
+	if (fstat(fd, &status) != 0)
+		return diag_fail(diag, errno, JOURNAL_PLACE, "cannot be seen");
+	if (!S_ISREG(status.st_mode) || status.st_uid != geteuid() ||
+	    status.st_nlink != 1 || (status.st_mode & 077))
+		return diag_refuse(diag, JOURNAL_PLACE,
+				   "is not a private file of root's; see what put it "
+				   "there, then remove it");
 	return 0;
 }
 
@@ -118,16 +153,19 @@ int journal_open(int folder_fd, struct journal *ret_journal, bool *ret_found,
 
 	journal.folder_fd = folder_fd;
 	journal.fd = openat(folder_fd, JOURNAL_FILE_NAME,
-			    O_RDWR | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
+			    O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (journal.fd < 0 && errno == ENOENT) {
 		*ret_found = false;
 		return 0;
 	}
 	if (journal.fd < 0)
 		return diag_fail(diag, errno, JOURNAL_PLACE, "cannot be opened");
-	error = protected_read_fd(journal.fd, JOURNAL_LIMIT, JOURNAL_PLACE, &text, diag);
+	error = check_file(journal.fd, diag);
 	if (!error)
-		error = read_lines(&journal, text.data, diag);
+		error = protected_read_fd(journal.fd, JOURNAL_LIMIT, JOURNAL_PLACE, &text,
+					  diag);
+	if (!error)
+		error = read_lines(&journal, &text, diag);
 	if (error)
 		return error;
 	*ret_found = true;
