@@ -8,6 +8,7 @@
 
 #include "collector/formats.h"
 #include "collector/inspect.h"
+#include "collector/measure.h"
 
 /* --- where an agent must be ------------------------------------------------------ */
 
@@ -80,8 +81,9 @@ int admission_expected_ids(const struct session *session, int position, uid_t *r
 		*ret_uid = *ret_gid = id;
 		return 0;
 	}
-	return diag_refuse(diag, "subordinate ids",
-			   "the workload user has too few of them");
+	return diag_refuse(
+		diag, "subordinate ids",
+		"the workload user has too few of them; give it 65536 with usermod(8)");
 }
 
 static int check_cgroup(const struct session *session, int position,
@@ -111,7 +113,9 @@ static int check_cgroup(const struct session *session, int position,
 		is_right = starts_with(measured->cgroup, wanted);
 	}
 	return is_right ? 0
-			: diag_refuse(diag, NULL, "is in the cgroup '%s', not '%s'",
+			: diag_refuse(diag, NULL,
+				      "is in the cgroup '%s', not '%s'; find what moved "
+				      "it there",
 				      measured->cgroup, wanted);
 }
 
@@ -124,12 +128,16 @@ static int check_namespaces(const struct session *session, int position,
 		if (measured->net_namespace != self->net_namespace ||
 		    measured->user_namespace != self->user_namespace ||
 		    measured->depth != 1)
-			return diag_refuse(diag, NULL, "is not in the host's namespaces");
+			return diag_refuse(
+				diag, NULL,
+				"is not in the host's namespaces; find what moved it");
 		return 0;
 	}
 	if (measured->net_namespace == self->net_namespace ||
 	    measured->user_namespace == self->user_namespace || measured->depth < 2)
-		return diag_refuse(diag, NULL, "shares a namespace with the host");
+		return diag_refuse(diag, NULL,
+				   "shares a namespace with the host; take that option "
+				   "from the engine");
 	return 0;
 }
 
@@ -162,8 +170,9 @@ int admission_check_place(struct session *session, int position,
 	if (error)
 		return error;
 	if (measured->uid != uid || measured->gid != gid)
-		return diag_refuse(diag, NULL, "runs as %u:%u, not %u:%u", measured->uid,
-				   measured->gid, uid, gid);
+		return diag_refuse(diag, NULL,
+				   "runs as %u:%u, not %u:%u; find what changed its user",
+				   measured->uid, measured->gid, uid, gid);
 	error = check_cgroup(session, position, measured, diag);
 	if (!error)
 		error = check_namespaces(session, position, measured, diag);
@@ -182,25 +191,35 @@ static int check_hello(const struct agent *agent, const struct measurement *meas
 
 	if (!hello->has_pid || !hello->has_uid || !hello->has_gid || !hello->has_digest ||
 	    !hello->has_sandbox)
-		return diag_refuse(diag, NULL, "its hello is not whole");
+		return diag_refuse(diag, NULL,
+				   "its hello is not whole" MEASURE_HINT_IMPOSTOR);
 	if (strcmp(hello->probe_runner_sha256, measured->exe_sha256) != 0)
-		return diag_refuse(diag, NULL, "says its digest is %s; it is %s",
-				   hello->probe_runner_sha256, measured->exe_sha256);
+		return diag_refuse(
+			diag, NULL,
+			"says its digest is %s, but it is %s" MEASURE_HINT_IMPOSTOR,
+			hello->probe_runner_sha256, measured->exe_sha256);
 	if (hello->pid != measured->inner_pid)
-		return diag_refuse(diag, NULL, "says its pid is %lld; it is %d",
-				   (long long)hello->pid, measured->inner_pid);
+		return diag_refuse(
+			diag, NULL,
+			"says its pid is %lld, but it is %d" MEASURE_HINT_IMPOSTOR,
+			(long long)hello->pid, measured->inner_pid);
 	if (!measure_map_id(measured->uids, measured->uid_count, (uint32_t)hello->uid,
 			    &uid) ||
 	    uid != measured->uid)
-		return diag_refuse(diag, NULL, "says its uid is %lld, which is not %u",
-				   (long long)hello->uid, measured->uid);
+		return diag_refuse(
+			diag, NULL,
+			"says its uid is %lld, which is not %u" MEASURE_HINT_IMPOSTOR,
+			(long long)hello->uid, measured->uid);
 	if (!measure_map_id(measured->gids, measured->gid_count, (uint32_t)hello->gid,
 			    &gid) ||
 	    gid != measured->gid)
-		return diag_refuse(diag, NULL, "says its gid is %lld, which is not %u",
-				   (long long)hello->gid, measured->gid);
+		return diag_refuse(
+			diag, NULL,
+			"says its gid is %lld, which is not %u" MEASURE_HINT_IMPOSTOR,
+			(long long)hello->gid, measured->gid);
 	if (!hello->sandbox.no_new_privs || !hello->sandbox.seccomp)
-		return diag_refuse(diag, NULL, "says it is not confined");
+		return diag_refuse(diag, NULL,
+				   "says it is not confined" MEASURE_HINT_IMPOSTOR);
 	(void)agent;
 	return 0;
 }
@@ -231,7 +250,8 @@ static int check_program(const struct session *session,
 {
 	if (strcmp(measured->exe_sha256, session->runner_sha256) != 0)
 		return diag_refuse(diag, NULL,
-				   "runs a program with digest %s, not the probe runner",
+				   "runs a program with digest %s, not the probe runner; "
+				   "find what replaced it, and install the release again",
 				   measured->exe_sha256);
 	return 0;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "collector/measure.h"
 #include "common/clock.h"
 
 static const char *const op_names[] = {
@@ -268,12 +269,16 @@ static int put_line(struct agent_link *link, const struct bytes *line, int fd,
 		if (moved < 0 && errno == EINTR)
 			continue;
 		if (moved < 0 && errno != EAGAIN)
-			return end_session(link, diag, "has ended before it was asked");
+			return end_session(
+				link, diag,
+				"has ended before it was asked" MEASURE_HINT_LOG);
 		ready = wait_poll(link->wait, &polled, 1, deadline, diag);
 		if (ready < 0)
 			return ready;
 		if (ready == 0)
-			return end_session(link, diag, "does not read its requests");
+			return end_session(
+				link, diag,
+				"does not read its requests" MEASURE_HINT_IMPOSTOR);
 	}
 	return 0;
 }
@@ -316,8 +321,10 @@ static int get_line(struct agent_link *link, int64_t deadline, size_t *ret_lengt
 			return 0;
 		}
 		if (link->held_size == sizeof(link->held))
-			return end_session(link, diag, "a line of more than %d bytes",
-					   AGENT_LINE_MAX);
+			return end_session(
+				link, diag,
+				"a line of more than %d bytes" MEASURE_HINT_IMPOSTOR,
+				AGENT_LINE_MAX);
 		got = read(link->output, link->held + link->held_size,
 			   sizeof(link->held) - link->held_size);
 		if (got > 0) {
@@ -325,13 +332,16 @@ static int get_line(struct agent_link *link, int64_t deadline, size_t *ret_lengt
 			continue;
 		}
 		if (got == 0 || (errno != EAGAIN && errno != EINTR))
-			return end_session(link, diag,
-					   "ended in the middle of its phase");
+			return end_session(
+				link, diag,
+				"ended in the middle of its phase" MEASURE_HINT_LOG);
 		ready = wait_poll(link->wait, &polled, 1, deadline, diag);
 		if (ready < 0)
 			return ready;
 		if (ready == 0)
-			return end_session(link, diag, "gave no answer in time");
+			return end_session(link, diag,
+					   "gave no answer in time; see whether it "
+					   "hangs, or the host is too busy");
 	}
 }
 
@@ -339,17 +349,23 @@ static int judge_answer(struct agent_link *link, int op,
 			const struct agent_answer *answer, struct diag *diag)
 {
 	if (answer->has_error)
-		return end_session(link, diag, "refused the request: %s", answer->error);
+		return end_session(link, diag,
+				   "refused the request (%s)" MEASURE_HINT_IMPOSTOR,
+				   answer->error);
 	if (!answer->has_op || answer->op != op)
-		return end_session(link, diag, "answered %s, not %s: out of order",
-				   agent_op_name(answer->op), agent_op_name(op));
+		return end_session(
+			link, diag,
+			"answered %s, not %s: out of order" MEASURE_HINT_IMPOSTOR,
+			agent_op_name(answer->op), agent_op_name(op));
 	if (!possible[op])
 		return 0;
 	if (answer->has_outcome && !(possible[op] & BIT(answer->outcome)))
-		return end_session(link, diag, "%s cannot end as %s", agent_op_name(op),
-				   agent_outcome_name(answer->outcome));
+		return end_session(
+			link, diag, "%s cannot end as %s" MEASURE_HINT_IMPOSTOR,
+			agent_op_name(op), agent_outcome_name(answer->outcome));
 	if (!answer->has_outcome && op != AGENT_LISTEN && op != AGENT_ADOPT)
-		return end_session(link, diag, "%s without an outcome",
+		return end_session(link, diag,
+				   "%s without an outcome" MEASURE_HINT_IMPOSTOR,
 				   agent_op_name(op));
 	return 0;
 }
@@ -379,7 +395,8 @@ int agentlink_receive(struct agent_link *link, int64_t deadline_ms,
 		return error;
 	}
 	if (error)
-		return end_session(link, diag, "%s: %s", refusal.place, refusal.text);
+		return end_session(link, diag, "%s: %s" MEASURE_HINT_IMPOSTOR,
+				   refusal.place, refusal.text);
 	error = judge_answer(link, op, &answer, diag);
 	if (error)
 		return error;
@@ -411,6 +428,8 @@ int agentlink_check_idle(struct agent_link *link, struct diag *diag)
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	if (got <= 0)
-		return end_session(link, diag, "ended in the middle of its phase");
-	return end_session(link, diag, "sent what nobody asked for");
+		return end_session(link, diag,
+				   "ended in the middle of its phase" MEASURE_HINT_LOG);
+	return end_session(link, diag,
+			   "sent what nobody asked for" MEASURE_HINT_IMPOSTOR);
 }

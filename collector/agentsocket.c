@@ -43,8 +43,10 @@ int agentsocket_open_folder(const struct process *process, const char *path, int
 	fd = open_beneath(root, path, O_RDONLY | O_DIRECTORY,
 			  RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
 	if (fd < 0)
-		return diag_refuse(diag, path, "is no folder of the process's: %s",
-				   strerror(-fd));
+		return diag_refuse(
+			diag, path,
+			"is no folder of the process's (%s); find what changes its files",
+			strerror(-fd));
 	*ret_fd = fd;
 	return 0;
 }
@@ -81,19 +83,24 @@ static int open_socket(struct wait *wait, int folder_fd, const char *name,
 		int ready;
 
 		if (fd >= 0 && (fstat(fd, &status) != 0 || !S_ISSOCK(status.st_mode)))
-			return diag_refuse(diag, name, "is not a socket");
+			return diag_refuse(diag, name,
+					   "is not a socket; find what put it there");
 		if (fd >= 0) {
 			*ret_fd = take_fd(&fd);
 			return 0;
 		}
 		if (fd != -ENOENT)
-			return diag_refuse(diag, name, "cannot be reached: %s",
-					   strerror(-fd));
+			return diag_refuse(
+				diag, name,
+				"cannot be reached (%s); find what changes its files",
+				strerror(-fd));
 		ready = await_change(wait, watch_fd, deadline_ms, diag);
 		if (ready < 0)
 			return ready;
 		if (ready == 0)
-			return diag_refuse(diag, name, "the agent has not opened it");
+			return diag_refuse(diag, name,
+					   "the agent has not opened it; see what its "
+					   "unit or container logged");
 	}
 }
 
@@ -148,6 +155,8 @@ int agentsocket_connect(struct wait *wait, int folder_fd, const char *name,
 	}
 	if (!error || diag->kind)
 		return error;
-	return diag_refuse(diag, name, "the agent's socket cannot be connected to: %s",
+	return diag_refuse(diag, name,
+			   "the agent's socket cannot be connected to (%s); find what "
+			   "took or closed it",
 			   strerror(-error));
 }

@@ -563,7 +563,7 @@ int bindings_inspect(struct session *session, const char *site_path,
 	/* What the checks and the session's other users find under these names. */
 	if (strlen(site_path) >= sizeof(session->config.site) ||
 	    strlen(release_path) >= sizeof(session->config.release))
-		return diag_refuse(diag, site_path, "too long a path");
+		return diag_refuse(diag, site_path, "too long a path; use a shorter one");
 	strcpy(session->config.site, site_path);
 	strcpy(session->config.release, release_path);
 	error = check_all(&look, SURVEY_ONLY | COLLECTION_ONLY, diag);

@@ -75,8 +75,10 @@ int bus_get_text(struct units *units, const char *path, const char *interface,
 	if (failed < 0)
 		return bus_explain(path, property, failed, &error, diag);
 	if (strlen(text) >= size)
-		return diag_refuse(diag, path, "%s is longer than %zu bytes", property,
-				   size - 1);
+		return diag_refuse(diag, path,
+				   "%s is longer than %zu bytes; render the site again "
+				   "with net-site",
+				   property, size - 1);
 	strcpy(ret_text, text);
 	return 0;
 }

@@ -57,9 +57,12 @@ static int check_same_host(struct session *session, struct diag *diag)
 
 	if (strcmp(residue->daemon_sha256, session->daemon_sha256) != 0)
 		return diag_refuse(diag, "container engine",
-				   "its identity changed during the collection");
+				   "its identity changed during the collection; leave it "
+				   "alone, take a new preflight");
 	if (strcmp(residue->boot_id, session->host.boot_id) != 0)
-		return diag_refuse(diag, "boot", "its id changed during the collection");
+		return diag_refuse(
+			diag, "boot",
+			"its id changed during the collection; take a new preflight");
 	error = rules_read_foreign(session, true, foreign, diag);
 	if (!error)
 		error = rules_check_same_foreign(session, foreign, diag);
@@ -153,7 +156,8 @@ int collect_recover(struct session *session, bool *ret_found, struct diag *diag)
 		return journal_remove(&session->journal, diag);
 	if (session->journal.entries[0].kind != JOURNAL_SITE)
 		return diag_refuse(diag, LOCK_FOLDER "/journal",
-				   "does not name its site");
+				   "does not name its site; undo by hand what it lists, "
+				   "then remove it");
 	error = site_read(session->journal.entries[0].name, 0, &session->site,
 			  session->site_sha256, diag);
 	if (!error)
@@ -166,6 +170,8 @@ int collect_recover(struct session *session, bool *ret_found, struct diag *diag)
 	if (!error)
 		error = end(session, &result, diag);
 	if (!error && !result.is_clean)
-		error = diag_fail(diag, 0, "recover", "residue remains");
+		error = diag_fail(
+			diag, 0, "recover",
+			"residue remains; remove it by hand, then run it again");
 	return error;
 }

@@ -119,7 +119,10 @@ static int check_container(const struct session *session, const struct agent *ag
 
 	for (size_t i = 0; i < ARRAY_SIZE(rules); i++)
 		if (rules[i].is_wrong)
-			return diag_refuse(diag, agent->name, "%s", rules[i].what);
+			return diag_refuse(
+				diag, agent->name,
+				"%s; find what changes the engine's containers",
+				rules[i].what);
 	return 0;
 }
 
@@ -139,15 +142,19 @@ static int find_agent(struct session *session, struct agent *agent, pid_t init,
 		error = process_children(&parent, children, CHILDREN_MAX, &count, diag);
 		if (!error && !count) {
 			if (clock_boot_ms() >= deadline)
-				return diag_refuse(diag, agent->name, "runs no agent");
+				return diag_refuse(
+					diag, agent->name,
+					"runs no agent; see what the engine logged");
 			error = wait_until(&session->wait, clock_boot_ms() + 5, diag);
 		}
 	}
 	if (error)
 		return error;
 	if (count != 1)
-		return diag_refuse(diag, agent->name, "has %zu processes below its init",
-				   count);
+		return diag_refuse(
+			diag, agent->name,
+			"has %zu processes below its init, not 1; find what joined it",
+			count);
 	return process_open(children[0], &agent->process, diag);
 }
 

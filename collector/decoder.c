@@ -219,7 +219,8 @@ int decoder_parse(struct decoder *decoder, size_t format, const void *data, size
 	if (!object)
 		return diag_no_memory(diag);
 	if (size > decoder->formats[format].limit)
-		return diag_refuse(diag, name, "more than %zu bytes",
+		return diag_refuse(diag, name,
+				   "more than %zu bytes; find what makes it so long",
 				   decoder->formats[format].limit);
 	strncpy(head.name, name, sizeof(head.name) - 1);
 	error = transfer(decoder->child.input, POLLOUT, &head, sizeof(head), deadline);

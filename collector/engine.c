@@ -230,7 +230,8 @@ static int ask(struct engine *engine, const char *const *rest, struct bytes *ret
 	strip_newline(&output);
 	if (!output.size)
 		return diag_fail(diag, 0, ENGINE_PLACE,
-				 "'docker %s' succeeded and printed nothing", rest[0]);
+				 "'docker %s' succeeded and printed nothing; try again",
+				 rest[0]);
 	*ret_output = take_bytes(&output);
 	return 0;
 }
@@ -282,7 +283,10 @@ int engine_image_id(struct engine *engine, const char *reference,
 	if (error)
 		return error;
 	if (output.size >= RELEASE_IMAGE_SIZE)
-		return diag_refuse(diag, ENGINE_PLACE, "an image id that is none");
+		return diag_refuse(
+			diag, ENGINE_PLACE,
+			"the id of its image '%s' is none; load the release's again",
+			reference);
 	strcpy(ret_id, output.data);
 	return 0;
 }
@@ -296,7 +300,8 @@ static int split_lines(char *text, struct engine_list *list, struct diag *diag)
 		if (list->count == ENGINE_LISTED_MAX ||
 		    strlen(line) >= ENGINE_NAME_SIZE || !json_rule_ascii.is_valid(line))
 			return diag_refuse(diag, ENGINE_PLACE,
-					   "lists more, or longer, than can be read");
+					   "lists more, or longer, than can be read; "
+					   "remove what is not its own");
 		strcpy(list->names[list->count++], line);
 	}
 	return 0;
@@ -322,7 +327,8 @@ int engine_list_containers(struct engine *engine, struct engine_list *ret_list,
 	/* Two answers to one question: an empty list alone would not be believed. */
 	if ((size_t)info.containers != list.count)
 		return diag_fail(diag, 0, ENGINE_PLACE,
-				 "counts %lld containers and lists %zu",
+				 "counts %lld containers and lists %zu; try again when "
+				 "nobody else uses it",
 				 (long long)info.containers, list.count);
 	*ret_list = list;
 	return 0;
@@ -354,7 +360,8 @@ int engine_list_networks(struct engine *engine, struct engine_list *ret_list,
 	}
 	if (own_count != ARRAY_SIZE(own))
 		return diag_fail(diag, 0, ENGINE_PLACE,
-				 "its own three networks are not all listed");
+				 "its own three networks are not all listed; see 'docker "
+				 "network ls'");
 	*ret_list = list;
 	return 0;
 }
@@ -372,7 +379,10 @@ int engine_create_network(struct engine *engine, const char *name, const char *l
 		uint32_t address;
 
 		if (!inet_is_ipv4(gateway, &address))
-			return diag_refuse(diag, ENGINE_PLACE, "a gateway that is none");
+			return diag_refuse(
+				diag, ENGINE_PLACE,
+				"the router's address '%s' is not IPv4; correct the site",
+				gateway);
 		snprintf(subnet, sizeof(subnet), "%u.%u.%u.0/24", address >> 24,
 			 address >> 16 & 0xff, address >> 8 & 0xff);
 		arguments[count++] = "--subnet";

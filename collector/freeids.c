@@ -31,8 +31,10 @@ int freeids_find_uid(uint32_t *ret_uid, struct diag *diag)
 			*ret_uid = uid;
 			return 0;
 		}
-	return diag_refuse(diag, "accounts", "no uid from %d to %d is free", UID_FIRST,
-			   UID_LAST);
+	return diag_refuse(
+		diag, "accounts",
+		"no uid from %d to %d is free; remove an account that nobody uses",
+		UID_FIRST, UID_LAST);
 }
 
 /* The end of the first range in the file that overlaps with the one from `first` on;
@@ -77,7 +79,8 @@ int freeids_find_range(uint32_t *ret_first, struct diag *diag)
 		}
 		first = end > first ? end : first + 1;
 	}
-	return diag_refuse(diag, "/etc/subuid", "no range of %d uids is free",
+	return diag_refuse(diag, "/etc/subuid",
+			   "no range of %d uids is free; remove one that nobody uses",
 			   FREEIDS_RANGE);
 }
 

@@ -103,7 +103,9 @@ int hostview_find_group(const char *name, gid_t *ret_gid, struct diag *diag)
 	group = getgrnam(name);
 	if (!group)
 		return errno ? diag_fail(diag, errno, name, "groups cannot be read")
-			     : diag_refuse(diag, name, "there is no such group");
+			     : diag_refuse(diag, name,
+					   "there is no such group; run systemd-sysusers "
+					   "as net-site(8) says");
 	*ret_gid = group->gr_gid;
 	return 0;
 }

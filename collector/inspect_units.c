@@ -228,7 +228,9 @@ static int judge_engine_text(const char *unit, const char *text, struct diag *di
 	int error = 0;
 
 	if (!second)
-		return diag_fail(diag, 0, unit, "the user's manager does not tell of it");
+		return diag_fail(diag, 0, unit,
+				 "the user's manager does not tell of it; see 'systemctl "
+				 "--user status' as the workload user");
 	for (size_t i = 0; !error && (name = unit_rules_socket_property(i)); i++) {
 		char value[2048];
 
@@ -282,7 +284,9 @@ int inspect_engine_unit(struct session *session, struct unit_state *ret_state,
 			sizeof(ret_state->sub_state)) ||
 	    !find_value(output.data, end, "FragmentPath", fragment, sizeof(fragment)) ||
 	    !find_value(output.data, end, "DropInPaths", drop_ins, sizeof(drop_ins)))
-		return diag_fail(diag, 0, unit, "the user's manager does not tell of it");
+		return diag_fail(diag, 0, unit,
+				 "the user's manager does not tell of it; see 'systemctl "
+				 "--user status' as the workload user");
 	if (strcmp(ret_state->active_state, "active") != 0)
 		return diag_refuse(diag, unit,
 				   "is %s, not active; 'systemctl --user start' it as "
@@ -470,8 +474,9 @@ int inspect_manager(struct session *session, struct diag *diag)
 	if (!error && strcmp(view.active_state, "active") != 0)
 		error = diag_refuse(diag, unit,
 				    "is %s, not active: the workload user's manager does "
-				    "not run; 'loginctl enable-linger %s'",
-				    view.active_state, session->site.workload_user);
+				    "not run; 'loginctl enable-linger %s' and 'systemctl "
+				    "start %s'",
+				    view.active_state, session->site.workload_user, unit);
 	if (!error)
 		error = unit_form_read_properties(&session->units, unit, &properties,
 						  diag);

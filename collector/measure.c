@@ -46,7 +46,7 @@ static int check_alive(const struct process *process, struct diag *diag)
 	if (process_is_alive(process))
 		return 0;
 	name_place(process->pid, NULL, place);
-	return diag_refuse(diag, place, "has ended");
+	return diag_refuse(diag, place, "has ended" MEASURE_HINT_LOG);
 }
 
 int process_open(pid_t pid, struct process *ret_process, struct diag *diag)
@@ -60,13 +60,13 @@ int process_open(pid_t pid, struct process *ret_process, struct diag *diag)
 	process.pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (process.pidfd < 0)
 		return errno == ESRCH || errno == EINVAL
-			       ? diag_refuse(diag, place, "is not there")
+			       ? diag_refuse(diag, place, "has ended" MEASURE_HINT_LOG)
 			       : diag_fail(diag, errno, place, "cannot be held");
 	snprintf(path, sizeof(path), "/proc/%d", pid);
 	process.directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (process.directory < 0)
 		return errno == ENOENT
-			       ? diag_refuse(diag, place, "is not there")
+			       ? diag_refuse(diag, place, "has ended" MEASURE_HINT_LOG)
 			       : diag_fail(diag, errno, place, "cannot be opened");
 	error = check_alive(&process, diag);
 	if (error)
@@ -194,7 +194,8 @@ static int read_status(const struct process *process, struct measurement *measur
 		return diag_fail(diag, 0, place, "not as proc(5) says");
 	if (!are_alike(uids, IDS) || !are_alike(gids, IDS))
 		return diag_refuse(diag, place,
-				   "real, effective, saved and file system ids differ");
+				   "real, effective, saved and file system ids differ; "
+				   "find what started it so");
 	measured->uid = (uid_t)uids[0];
 	measured->gid = (gid_t)gids[0];
 	measured->inner_pid = (pid_t)pids[measured->depth - 1];
@@ -334,7 +335,8 @@ static int read_program(const struct process *process, struct measurement *measu
 		return diag_fail(diag, failed, place, "cannot be opened");
 	}
 	if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
-		return diag_refuse(diag, place, "not a regular file");
+		return diag_refuse(diag, place,
+				   "not a regular file; find what started it so");
 	measured->exe_device = status.st_dev;
 	measured->exe_inode = status.st_ino;
 	return digest_fd(fd, EXE_LIMIT, place, measured->exe_sha256, diag);
@@ -387,7 +389,8 @@ static int check_not_dumpable(const struct process *process,
 		return diag_fail(diag, errno, place, "cannot be seen");
 	if (measured->uid != 0 && status.st_uid == measured->uid)
 		return diag_refuse(diag, place,
-				   "dumpable: processes of its own user can trace it");
+				   "dumpable: processes of its own user can trace it; "
+				   "find what made it so");
 	return 0;
 }
 
@@ -399,19 +402,25 @@ int process_check_agent(const struct process *process, const struct measurement 
 	name_place(process->pid, NULL, place);
 	if (strcmp(measured->exe_sha256, runner_sha256) != 0)
 		return diag_refuse(diag, place,
-				   "runs a program with digest %s, not the probe runner",
+				   "runs a program with digest %s, not the probe runner; "
+				   "find what replaced it, and install the release again",
 				   measured->exe_sha256);
 	if (measured->tracer)
-		return diag_refuse(diag, place, "is traced by process %d",
-				   measured->tracer);
+		return diag_refuse(
+			diag, place,
+			"is traced by process %d; find out whose that is, and end it",
+			measured->tracer);
 	if (!measured->no_new_privs)
-		return diag_refuse(diag, place, "no-new-privileges is not set");
+		return diag_refuse(diag, place,
+				   "no-new-privileges is not set" MEASURE_HINT_IMPOSTOR);
 	if (measured->seccomp != SECCOMP_FILTER_MODE)
-		return diag_refuse(diag, place, "has no system call filter");
+		return diag_refuse(diag, place,
+				   "has no system call filter" MEASURE_HINT_IMPOSTOR);
 	if (measured->capabilities)
-		return diag_refuse(diag, place, "has capabilities");
+		return diag_refuse(diag, place, "has capabilities" MEASURE_HINT_IMPOSTOR);
 	if (measured->thread_count != 1)
-		return diag_refuse(diag, place, "has %zu threads",
+		return diag_refuse(diag, place,
+				   "has %zu threads, not 1" MEASURE_HINT_IMPOSTOR,
 				   measured->thread_count);
 	return check_not_dumpable(process, measured, place, diag);
 }
@@ -435,7 +444,10 @@ int measure_check_same(const struct measurement *before, const struct measuremen
 		what = "namespaces";
 	else if (before->inner_pid != after->inner_pid || before->depth != after->depth)
 		what = "pid";
-	return what ? diag_refuse(diag, NULL, "its %s changed", what) : 0;
+	return what ? diag_refuse(diag, NULL,
+				  "its %s changed while it ran; find what changed it",
+				  what)
+		    : 0;
 }
 
 int process_children(const struct process *process, pid_t *ret_pids, size_t max,
@@ -499,7 +511,8 @@ int process_check_peer(const struct process *process, int socket_fd, struct diag
 		return diag_fail(diag, errno, place, "its socket's peer cannot be told");
 	if (peer.pid != process->pid)
 		return diag_refuse(diag, place,
-				   "its socket is answered by process %d instead",
+				   "its socket is answered by process %d instead; find "
+				   "out whose that is, and end it",
 				   peer.pid);
 	return check_alive(process, diag);
 }

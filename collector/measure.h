@@ -27,6 +27,10 @@
 #define MEASURE_CGROUP_SIZE 320
 #define MEASURE_MAP_MAX 16
 
+/* What to do about an agent that is not one, and about one that is gone. */
+#define MEASURE_HINT_IMPOSTOR "; find what runs in the agent's place"
+#define MEASURE_HINT_LOG "; see what its unit or container logged"
+
 struct process {
 	pid_t pid;
 	int pidfd;

@@ -414,8 +414,9 @@ int netview_listener_inode(int net_fd, const struct endpoint *local, uint64_t *r
 	if (error)
 		return error;
 	if (count.sockets.listening > 1)
-		return diag_refuse(diag, "sockets",
-				   "several listen on the same endpoint");
+		return diag_refuse(
+			diag, "sockets",
+			"several listen on the same endpoint; end all but the site's");
 	*ret_inode = count.listener_inode;
 	return 0;
 }

@@ -12,6 +12,7 @@
 
 #include "collector/admission.h"
 #include "collector/formats.h"
+#include "collector/measure.h"
 #include "collector/once.h"
 #include "collector/positions.h"
 #include "common/clock.h"
@@ -163,7 +164,8 @@ static int measure_at_gate(struct oneshot *oneshot, struct diag *diag)
 
 	if (!error && !view.control_pid)
 		error = diag_refuse(diag, session->layout.gate,
-				    "was opened by a process that is not the unit's");
+				    "was opened by a process that is not the unit's; "
+				    "find what else opens it");
 	if (!error)
 		error = process_open(view.control_pid, &oneshot->process, diag);
 	if (!error)
@@ -211,8 +213,10 @@ int oneshot_await(struct oneshot *oneshot, struct diag *diag)
 	if (ready < 0)
 		return ready;
 	if (ready == 0)
-		return diag_refuse(diag, oneshot->session->site.worker_unit,
-				   "its ExecStopPost has not run net-once");
+		return diag_refuse(
+			diag, oneshot->session->site.worker_unit,
+			"its ExecStopPost has not run net-once; see 'journalctl -u %s'",
+			oneshot->session->site.worker_unit);
 	error = measure_at_gate(oneshot, diag);
 	if (error) {
 		diag_prefix(diag, "net-once");
@@ -260,7 +264,8 @@ static int open_report(struct oneshot *oneshot, int *ret_fd, struct diag *diag)
 			continue;
 		if (found >= 0)
 			return diag_refuse(diag, "net-once",
-					   "has several files open for writing");
+					   "has several files open for "
+					   "writing" MEASURE_HINT_IMPOSTOR);
 		found = openat(dirfd(directory), entry->d_name, O_RDONLY | O_CLOEXEC);
 		if (found < 0)
 			return diag_fail(diag, errno, "net-once",
@@ -269,7 +274,8 @@ static int open_report(struct oneshot *oneshot, int *ret_fd, struct diag *diag)
 	if (errno)
 		return diag_fail(diag, errno, "net-once", "its files cannot be listed");
 	if (found < 0)
-		return diag_refuse(diag, "net-once", "has no report open");
+		return diag_refuse(diag, "net-once",
+				   "has no report open" MEASURE_HINT_IMPOSTOR);
 	*ret_fd = take_fd(&found);
 	return 0;
 }
@@ -312,7 +318,9 @@ static int await_report(struct oneshot *oneshot, int report_fd, int watch_fd,
 		}
 		if (!process_is_alive(&oneshot->process))
 			return diag_refuse(diag, "net-once",
-					   "ended before its report was read");
+					   "ended before its report was read; see "
+					   "'journalctl -u %s'",
+					   oneshot->session->site.worker_unit);
 	}
 }
 
@@ -325,9 +333,11 @@ static int check_report(const struct oneshot *oneshot, const struct once_report 
 	    report->gid != measured->gid ||
 	    strcmp(report->probe_runner_sha256, measured->exe_sha256) != 0)
 		return diag_refuse(diag, "net-once",
-				   "says of itself what measuring it does not show");
+				   "says of itself what measuring it does not "
+				   "show" MEASURE_HINT_IMPOSTOR);
 	if (report->response_count != count)
-		return diag_refuse(diag, "net-once", "reports %zu answers, not %zu",
+		return diag_refuse(diag, "net-once",
+				   "reports %zu answers, not %zu" MEASURE_HINT_IMPOSTOR,
 				   report->response_count, count);
 	for (size_t i = 0; i < count; i++) {
 		const struct agent_answer *answer = &report->responses[i];
@@ -335,7 +345,9 @@ static int check_report(const struct oneshot *oneshot, const struct once_report 
 		if (!answer->has_op || answer->op != AGENT_CONNECT ||
 		    !answer->has_outcome || answer->has_error)
 			return diag_refuse(diag, "net-once",
-					   "answer %zu is not that of a connect", i + 1);
+					   "answer %zu is not that of a "
+					   "connect" MEASURE_HINT_IMPOSTOR,
+					   i + 1);
 	}
 	return 0;
 }

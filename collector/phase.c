@@ -120,7 +120,8 @@ int phase_open_router(struct session *session, struct diag *diag)
 				       diag);
 		if (error == -EADDRINUSE)
 			return diag_refuse(diag, "router",
-					   "its port is taken in the engine's namespace");
+					   "its port is taken in the engine's namespace; "
+					   "end what listens there");
 		if (error)
 			return error;
 		request = (struct agent_request){
@@ -136,7 +137,9 @@ int phase_open_router(struct session *session, struct diag *diag)
 					  clock_boot_ms() + AGENT_ALLOWANCE_MS, &answer,
 					  diag);
 	if (!error && !answer.has_listener)
-		error = diag_refuse(diag, "router", "the worker cannot listen on it (%s)",
+		error = diag_refuse(diag, "router",
+				    "the worker cannot listen on it (%s); end what "
+				    "listens there, or correct the site",
 				    answer.has_errno ? answer.error_name : "no errno");
 	if (!error)
 		strcpy(session->router_listener, answer.listener);

@@ -239,7 +239,9 @@ static int run_read(struct phase_run *run, struct diag *diag)
 					     session->site.candidate_uid};
 	if (!admission_subordinate_id(session, (uint32_t)session->site.candidate_uid,
 				      &expected))
-		return diag_refuse(diag, "subordinate ids", "there are too few");
+		return diag_refuse(diag, "subordinate ids",
+				   "there are too few; give the workload user 65536 with "
+				   "usermod(8)");
 	*outside = (struct evidence_identity){
 		candidate->measured.uid, candidate->measured.gid, expected, expected};
 	for (size_t i = 0; i < count; i++)

@@ -144,7 +144,8 @@ static int check_same_policy(struct session *session, const struct record_phase 
 	if (strcmp(binding->scoped_kernel_sha256, now->kernel_sha256) != 0 ||
 	    strcmp(binding->scoped_ruleset_sha256, now->ruleset_sha256) != 0)
 		return diag_refuse(diag, session->site.table,
-				   "is not what the same profile made of it before");
+				   "is not what the same profile made of it before; find "
+				   "what changed the host meanwhile");
 	return 0;
 }
 

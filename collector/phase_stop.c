@@ -17,12 +17,15 @@ static int await_stop(struct session *session, const char *wanted, struct diag *
 				    result, diag);
 
 	if (!error && strcmp(result, "done") != 0)
-		error = diag_refuse(diag, unit, "its stop ended as '%s'", result);
+		error = diag_refuse(diag, unit,
+				    "its stop ended as '%s'; see 'journalctl -u %s'",
+				    result, unit);
 	if (!error)
 		error = units_read(&session->units, unit, &view, diag);
 	if (!error && strcmp(view.active_state, wanted) != 0)
-		error = diag_refuse(diag, unit, "is %s after its stop (%s)",
-				    view.active_state, view.result);
+		error = diag_refuse(diag, unit,
+				    "is %s after its stop (%s); see 'journalctl -u %s'",
+				    view.active_state, view.result, unit);
 	return error;
 }
 
@@ -91,16 +94,16 @@ static int await_failure(struct session *session, struct diag *diag)
 	if (!error && strcmp(result, "failed") != 0)
 		error = diag_refuse(diag, unit,
 				    "its start on an expired profile ended as "
-				    "'%s', not 'failed'",
-				    result);
+				    "'%s', not 'failed'; see 'journalctl -u %s'",
+				    result, unit);
 	if (!error)
 		error = units_read(&session->units, unit, &view, diag);
 	if (!error && strcmp(view.result, "exit-code") != 0)
 		error = diag_refuse(
 			diag, unit,
 			"its start on an expired profile failed with '%s', not "
-			"'exit-code'",
-			view.result);
+			"'exit-code'; see 'journalctl -u %s'",
+			view.result, unit);
 	return error;
 }
 
@@ -117,7 +120,10 @@ static int await_failed_gate(struct session *session, struct oneshot *oneshot,
 	    strcmp(view.active_state, "active") == 0) {
 		*diag = (struct diag){0};
 		return diag_refuse(diag, session->site.worker_unit,
-				   "starts on an expired profile");
+				   "starts on an expired profile; see 'journalctl -u "
+				   "%s', and do not "
+				   "run anything untrusted",
+				   session->site.worker_unit);
 	}
 	return error;
 }

@@ -93,7 +93,9 @@ int positions_start_subordinate(struct session *session, struct diag *diag)
 	uint32_t uid;
 
 	if (!admission_subordinate_id(session, 1, &uid))
-		return diag_refuse(diag, "subordinate ids", "the workload user has none");
+		return diag_refuse(
+			diag, "subordinate ids",
+			"the workload user has none; give it 65536 with usermod(8)");
 	ids.uid = uid;
 	return start_child(session, POSITION_DAEMON_SUBORDINATE, &ids, diag);
 }
@@ -144,8 +146,9 @@ int positions_find_worker(struct session *session, struct diag *diag)
 		return error;
 	if (!view.main_pid)
 		return diag_refuse(diag, session->site.worker_unit,
-				   "has no main process (%s, %s)", view.active_state,
-				   view.result);
+				   "has no main process (%s, %s); see 'journalctl -u %s'",
+				   view.active_state, view.result,
+				   session->site.worker_unit);
 	error = process_open(view.main_pid, &agent->process, diag);
 	if (error)
 		return error;
@@ -214,7 +217,9 @@ static int find_daemon(struct session *session, struct agent *agent, struct diag
 	if (error)
 		return error;
 	if (count != 1)
-		return diag_refuse(diag, agent->unit, "has %zu processes, not 1", count);
+		return diag_refuse(diag, agent->unit,
+				   "has %zu processes, not 1; find what joined it",
+				   count);
 	return process_open(pids[0], &agent->process, diag);
 }
 

@@ -71,7 +71,8 @@ static int count_timed(const struct session *session, uint32_t generation,
 		return error;
 	if (form.generation != generation)
 		return diag_fail(diag, EAGAIN, "nf_tables",
-				 "the ruleset moved while it was compared");
+				 "the ruleset moved while it was compared; stop what "
+				 "changes it, and try again");
 	*ret_count = (int64_t)form.timed_count;
 	return 0;
 }
@@ -125,7 +126,8 @@ int rules_compare(struct session *session, enum ruleset_state state,
 	error = count_timed(session, comparison.generation, &record.timed_elements, diag);
 	if (!error && state == RULESET_EXPIRED && record.timed_elements)
 		return diag_refuse(diag, session->site.table,
-				   "%lld timed elements outlived the window",
+				   "%lld timed elements outlived the window; see "
+				   "'net-policy show', and do not run anything untrusted",
 				   (long long)record.timed_elements);
 	if (!error)
 		error = rules_read_foreign(session, is_judging, record.foreign_sha256,
@@ -158,8 +160,9 @@ int rules_compare_phase(struct session *session, enum ruleset_state state,
 	int error;
 
 	if (phase->comparison_count == RECORD_COMPARISONS_MAX)
-		return diag_refuse(diag, session->site.table,
-				   "the ruleset does not keep still");
+		return diag_refuse(
+			diag, session->site.table,
+			"the ruleset does not keep still; stop what changes it");
 	error = rules_compare(session, state, cause, true,
 			      &phase->comparisons[phase->comparison_count], diag);
 	if (!error)

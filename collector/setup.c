@@ -436,7 +436,8 @@ static int find_release(const struct setup_request *request, const char *program
 				  "/usr/share/netproof or /etc/netproof; give its path",
 				  programs);
 	if (path != config->release && !PRINT(config->release, "%s", path))
-		return diag_usage(diag, "--release", "the path is too long");
+		return diag_usage(diag, "--release",
+				  "the path is too long; use a shorter one");
 	return release_read(config->release, 0, &release, config->release_sha256, diag);
 }
 
@@ -476,7 +477,8 @@ int setup_pin(const char *path, const struct collection *config, struct diag *di
 	int error = print_collection(config, &bytes, diag);
 
 	if (!error && !PRINT(made, "%s.new", path))
-		error = diag_refuse(diag, path, "the path is too long");
+		error = diag_refuse(diag, path,
+				    "the path is too long; use a shorter one");
 	if (error)
 		return error;
 	/* One that a crash left is as good as none. */
@@ -500,7 +502,8 @@ static int make_collection(const struct setup_request *request, struct setup *se
 	if (!PRINT(config.site, "%s/site.json", request->out) ||
 	    !PRINT(config.profile, "%s/profile.json", request->out) ||
 	    !PRINT(config.store, "%s", request->store))
-		return diag_usage(diag, "--out", "the path is too long");
+		return diag_usage(diag, "--out",
+				  "the path is too long; use a shorter one");
 	error = setup_find_programs(programs, diag);
 	if (!error)
 		error = find_release(request, programs, &config, diag);
@@ -527,7 +530,8 @@ static int name_file(const struct setup_request *request, const char *name,
 		     struct setup_file *file, struct diag *diag)
 {
 	if (!PRINT(file->path, "%s/%s.json", request->out, name))
-		return diag_usage(diag, "--out", "the path is too long");
+		return diag_usage(diag, "--out",
+				  "the path is too long; use a shorter one");
 	return 0;
 }
 

@@ -94,6 +94,7 @@ net-collector_sources := collector/net-collector/main.c
 net-collector_archives := $(collector_archives)
 net-collector_libraries := $(collector_libraries)
 
+tests += unit:tests/collector/test_messages.py
 tests += lab@900:tests/collector/test_collect.py
 tests += lab@900:tests/collector/test_refusals.py
 # tests/collector/test_during.py is run by hand: what it disturbs races with the

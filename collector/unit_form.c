@@ -86,7 +86,9 @@ static int get_execs(struct units *units, const char *path, const char *name,
 	while (more >= 0 &&
 	       (more = sd_bus_message_enter_container(reply, 'r', EXEC_TYPE)) > 0) {
 		if (execs->count == UNIT_EXEC_MAX)
-			return diag_refuse(diag, path, "more than %d commands in %s",
+			return diag_refuse(diag, path,
+					   "more than %d commands in %s; render the site "
+					   "again with net-site",
 					   UNIT_EXEC_MAX, property);
 		more = read_exec(reply, &execs->lines[execs->count++]);
 		if (more >= 0)

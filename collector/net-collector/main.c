@@ -191,7 +191,8 @@ static int check_call(const struct cli_values *values, struct diag *diag)
 {
 	/* Before anything is read: whoever typed it wrong did not mean it. */
 	if (strcmp(cli_value(values, "confirm"), COLLECT_PHRASE) != 0)
-		return diag_refuse(diag, "--confirm", "is not the phrase '%s'",
+		return diag_refuse(diag, "--confirm",
+				   "is not the phrase '%s'; give it in full",
 				   COLLECT_PHRASE);
 	if (geteuid() != 0)
 		return diag_refuse(diag, NULL, "not root: run it as root");
