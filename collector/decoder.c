@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Reading JSON that agents and the engine sent, in a process that can do nothing else.
+// Reading what agents and the engine sent, in a process that can do nothing else.
 #include "collector/decoder.h"
 
 #include <errno.h>
@@ -86,8 +86,10 @@ static int confine(struct diag *diag)
 {
 	const struct rlimit memory = {DECODER_MEMORY, DECODER_MEMORY};
 	const struct rlimit none = {0, 0};
-	int error;
+	int error = sandbox_drop_bounding_set(diag);
 
+	if (error)
+		return error;
 	if (setgroups(0, NULL) != 0 ||
 	    setresgid(DECODER_UID, DECODER_UID, DECODER_UID) != 0 ||
 	    setresuid(DECODER_UID, DECODER_UID, DECODER_UID) != 0)
@@ -123,8 +125,12 @@ static bool serve(const struct decoder *decoder)
 	object = calloc(1, format->table->size);
 	if (!data || !object || !read_whole(data, head.size))
 		return false;
-	answer.error = json_table_parse(data, head.size, format->limit, head.name,
-					format->table, object, &diag);
+	data[head.size] = '\0';
+	if (format->read)
+		answer.error = format->read(data, head.size, head.name, object, &diag);
+	else
+		answer.error = json_table_parse(data, head.size, format->limit, head.name,
+						format->table, object, &diag);
 	answer.size = (uint32_t)(answer.error ? sizeof(diag) : format->table->size);
 	return write_whole(&answer, sizeof(answer)) &&
 	       write_whole(answer.error ? (void *)&diag : object, answer.size);

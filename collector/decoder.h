@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reading JSON that agents and the engine sent, in a process that can do nothing else. */
+/* Reading what agents and the engine sent, in a process that can do nothing else. */
 #ifndef COLLECTOR_DECODER_H
 #define COLLECTOR_DECODER_H
 
@@ -27,7 +27,11 @@
 
 struct decoder_format {
 	const struct json_table *table;
-	size_t limit; /* bytes of JSON */
+	size_t limit; /* bytes */
+	/* For what is not JSON: reads it into the table's struct. `data` has a NUL after
+	 * `size` bytes. */
+	int (*read)(const char *data, size_t size, const char *place, void *ret_object,
+		    struct diag *diag);
 };
 
 struct decoder {
@@ -48,7 +52,7 @@ int decoder_start(const struct decoder_format *formats, size_t count,
 void decoder_stop(struct decoder *decoder);
 
 /* Decodes one document into `ret_object` (the table's struct); `name` is what
- * messages call it. The refusals are json_table_parse()'s. */
+ * messages call it. The refusals are json_table_parse()'s or the format's own. */
 int decoder_parse(struct decoder *decoder, size_t format, const void *data, size_t size,
 		  const char *name, void *ret_object, struct diag *diag);
 

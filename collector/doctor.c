@@ -352,7 +352,7 @@ static void mend_engine(const struct remedy *remedy)
 static void mend_engine_idle(const struct remedy *remedy)
 {
 	struct engine *engine = &remedy->look->session->engine;
-	struct engine_list list;
+	struct lines_names list;
 	struct diag ignored = {0};
 	bool is_containers =
 		engine_list_containers(engine, &list, &ignored) == 0 && list.count;

@@ -253,7 +253,7 @@ int ending_measure(struct session *session, struct record_residue *ret_residue,
 		   struct diag *diag)
 {
 	OWN(own_pointer) struct engine_info *info = calloc(1, sizeof(*info));
-	OWN(own_pointer) struct engine_list *list = calloc(1, sizeof(*list));
+	OWN(own_pointer) struct lines_names *list = calloc(1, sizeof(*list));
 	struct record_residue residue = {.measured_at_unix = session_now()};
 	struct record_comparison guard;
 	struct unit_view view;

@@ -156,6 +156,8 @@ static int become_user(void *context)
 	const struct engine *engine = context;
 	struct diag diag = {0};
 
+	if (sandbox_drop_bounding_set(&diag))
+		return -EPERM;
 	if (setgroups(0, NULL) != 0 ||
 	    setresgid(engine->gid, engine->gid, engine->gid) != 0 ||
 	    setresuid(engine->uid, engine->uid, engine->uid) != 0)
@@ -258,60 +260,54 @@ int engine_info(struct engine *engine, struct engine_info *ret_info, struct diag
 	return error;
 }
 
+static int read_names(struct engine *engine, const struct bytes *output,
+		      struct lines_names *ret_names, struct diag *diag)
+{
+	return decoder_parse(engine->decoder, FORMAT_NAMES, output->data, output->size,
+			     ENGINE_PLACE, ret_names, diag);
+}
+
 int engine_image_id(struct engine *engine, const char *reference,
 		    char ret_id[RELEASE_IMAGE_SIZE], struct diag *diag)
 {
 	OWN(own_bytes) struct bytes output = {0};
 	OWN(own_bytes) struct bytes listed = {0};
+	struct lines_names ids;
 	int error = call(
 		engine,
 		(const char *[]){"image", "ls", "--no-trunc", "--quiet", reference, NULL},
 		&listed, diag);
 
-	if (error)
-		return error;
-	strip_newline(&listed);
-	if (!listed.size)
+	if (!error)
+		error = read_names(engine, &listed, &ids, diag);
+	if (!error && !ids.count)
 		return diag_refuse(diag, ENGINE_PLACE,
 				   "has no image '%s'; load it with 'docker load' as the "
 				   "workload user",
 				   reference);
-	error = ask(engine,
-		    (const char *[]){"image", "inspect", "--format", "{{.Id}}", reference,
-				     NULL},
-		    &output, diag);
+	if (!error)
+		error = ask(engine,
+			    (const char *[]){"image", "inspect", "--format", "{{.Id}}",
+					     reference, NULL},
+			    &output, diag);
+	if (!error)
+		error = read_names(engine, &output, &ids, diag);
 	if (error)
 		return error;
-	if (output.size >= RELEASE_IMAGE_SIZE)
-		return diag_refuse(
-			diag, ENGINE_PLACE,
-			"the id of its image '%s' is none; load the release's again",
-			reference);
-	strcpy(ret_id, output.data);
+	if (ids.count != 1 || strlen(ids.names[0]) >= RELEASE_IMAGE_SIZE)
+		return diag_refuse(diag, ENGINE_PLACE,
+				   "the id of its image '%s' is none; load the release's "
+				   "again",
+				   reference);
+	strcpy(ret_id, ids.names[0]);
 	return 0;
 }
 
-static int split_lines(char *text, struct engine_list *list, struct diag *diag)
-{
-	char *rest;
-
-	for (char *line = strtok_r(text, "\n", &rest); line;
-	     line = strtok_r(NULL, "\n", &rest)) {
-		if (list->count == ENGINE_LISTED_MAX ||
-		    strlen(line) >= ENGINE_NAME_SIZE || !json_rule_ascii.is_valid(line))
-			return diag_refuse(diag, ENGINE_PLACE,
-					   "lists more, or longer, than can be read; "
-					   "remove what is not its own");
-		strcpy(list->names[list->count++], line);
-	}
-	return 0;
-}
-
-int engine_list_containers(struct engine *engine, struct engine_list *ret_list,
+int engine_list_containers(struct engine *engine, struct lines_names *ret_list,
 			   struct diag *diag)
 {
 	OWN(own_bytes) struct bytes output = {0};
-	struct engine_list list = {.count = 0};
+	struct lines_names list = {.count = 0};
 	struct engine_info info;
 	int error = call(engine,
 			 (const char *[]){"ps", "--all", "--no-trunc", "--format",
@@ -319,7 +315,7 @@ int engine_list_containers(struct engine *engine, struct engine_list *ret_list,
 			 &output, diag);
 
 	if (!error)
-		error = split_lines(output.data, &list, diag);
+		error = read_names(engine, &output, &list, diag);
 	if (!error)
 		error = engine_info(engine, &info, diag);
 	if (error)
@@ -334,19 +330,19 @@ int engine_list_containers(struct engine *engine, struct engine_list *ret_list,
 	return 0;
 }
 
-int engine_list_networks(struct engine *engine, struct engine_list *ret_list,
+int engine_list_networks(struct engine *engine, struct lines_names *ret_list,
 			 struct diag *diag)
 {
 	static const char *const own[] = {"bridge", "host", "none"};
 	OWN(own_bytes) struct bytes output = {0};
-	struct engine_list all = {.count = 0}, list = {.count = 0};
+	struct lines_names all = {.count = 0}, list = {.count = 0};
 	size_t own_count = 0;
 	int error = ask(engine,
 			(const char *[]){"network", "ls", "--format", "{{.Name}}", NULL},
 			&output, diag);
 
 	if (!error)
-		error = split_lines(output.data, &all, diag);
+		error = read_names(engine, &output, &all, diag);
 	if (error)
 		return error;
 	for (size_t i = 0; i < all.count; i++) {
@@ -396,7 +392,7 @@ int engine_create_network(struct engine *engine, const char *name, const char *l
 }
 
 /* Removing what is not there succeeds: that is looked up first, by name. */
-static bool is_listed(const struct engine_list *list, const char *name)
+static bool is_listed(const struct lines_names *list, const char *name)
 {
 	for (size_t i = 0; i < list->count; i++)
 		if (strcmp(list->names[i], name) == 0)
@@ -407,7 +403,7 @@ static bool is_listed(const struct engine_list *list, const char *name)
 int engine_remove_network(struct engine *engine, const char *name, struct diag *diag)
 {
 	OWN(own_bytes) struct bytes output = {0};
-	struct engine_list list;
+	struct lines_names list;
 	int error = engine_list_networks(engine, &list, diag);
 
 	if (error || !is_listed(&list, name))

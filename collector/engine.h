@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "collector/decoder.h"
+#include "collector/lines.h"
 #include "common/diag.h"
 #include "common/inet.h"
 #include "policy/preflight.h"
@@ -28,10 +29,9 @@
 
 #define ENGINE_CLIENT "/usr/bin/docker"
 #define ENGINE_ID_SIZE 65
-#define ENGINE_NAME_SIZE 128
+#define ENGINE_NAME_SIZE LINES_NAME_SIZE
 #define ENGINE_MOUNTS_MAX 8
 #define ENGINE_NETWORKS_MAX 4
-#define ENGINE_LISTED_MAX 64
 
 struct engine {
 	const struct site *site;
@@ -76,11 +76,6 @@ struct engine_container {
 	size_t network_count;
 };
 
-struct engine_list {
-	char names[ENGINE_LISTED_MAX][ENGINE_NAME_SIZE];
-	size_t count;
-};
-
 /* What to run. */
 struct engine_run {
 	char name[ENGINE_NAME_SIZE];
@@ -107,9 +102,9 @@ int engine_image_id(struct engine *engine, const char *reference,
 		    char ret_id[RELEASE_IMAGE_SIZE], struct diag *diag);
 
 /* Networks beside the engine's own three, and containers. */
-int engine_list_networks(struct engine *engine, struct engine_list *ret_list,
+int engine_list_networks(struct engine *engine, struct lines_names *ret_list,
 			 struct diag *diag);
-int engine_list_containers(struct engine *engine, struct engine_list *ret_list,
+int engine_list_containers(struct engine *engine, struct lines_names *ret_list,
 			   struct diag *diag);
 
 /* Makes a bridge network; `gateway` (its /24) may be NULL. */

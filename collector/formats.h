@@ -6,10 +6,12 @@
 #include "collector/decoder.h"
 
 enum format {
-	FORMAT_ANSWER,    /* struct agent_answer */
-	FORMAT_REPORT,    /* struct once_report */
-	FORMAT_INFO,      /* struct engine_info */
-	FORMAT_CONTAINER, /* struct engine_container */
+	FORMAT_ANSWER,     /* struct agent_answer */
+	FORMAT_REPORT,     /* struct once_report */
+	FORMAT_INFO,       /* struct engine_info */
+	FORMAT_CONTAINER,  /* struct engine_container */
+	FORMAT_NAMES,      /* struct lines_names */
+	FORMAT_PROPERTIES, /* struct lines_properties */
 	FORMAT_COUNT,
 };
 

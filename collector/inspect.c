@@ -145,7 +145,7 @@ int inspect_engine(struct session *session, struct preflight *found, struct diag
 
 int inspect_engine_idle(struct session *session, struct diag *diag)
 {
-	struct engine_list containers, networks;
+	struct lines_names containers, networks;
 	int error = engine_list_containers(&session->engine, &containers, diag);
 
 	if (!error && containers.count)

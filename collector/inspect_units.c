@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collector/formats.h"
 #include "collector/hostview.h"
 #include "collector/netview.h"
 #include "collector/unit_form.h"
@@ -194,120 +195,138 @@ static int check_proxy(struct session *session, const struct unit_view *view,
 	return error;
 }
 
-/* "KEY=VALUE" of systemctl's output, at the start of a line before `end`. */
-static bool find_value(const char *text, const char *end, const char *key,
-		       char *ret_value, size_t size)
+/* Asks the workload user's manager, as that user, who alone may, of its units `first` and
+ * `second` (or NULL). */
+static int show_user_units(struct session *session, const char *first, const char *second,
+			   const char *names, struct lines_properties *ret_shown,
+			   struct diag *diag)
 {
-	size_t length = strlen(key);
-
-	while (text < end) {
-		size_t line = strcspn(text, "\n");
-
-		if (line > length && strncmp(text, key, length) == 0 &&
-		    text[length] == '=') {
-			size_t value = line - length - 1;
-
-			if (value >= size)
-				return false;
-			memcpy(ret_value, text + length + 1, value);
-			ret_value[value] = '\0';
-			return true;
-		}
-		text += line + (text[line] == '\n');
-	}
-	return false;
-}
-
-/* Takes the properties that could make socket calls fail from systemctl's output, where
- * the engine's unit is followed by one of which nothing is said. */
-static int judge_engine_text(const char *unit, const char *text, struct diag *diag)
-{
-	OWN(unit_properties_release) struct unit_properties own = {0};
-	OWN(unit_properties_release) struct unit_properties defaults = {0};
-	const char *second = strstr(text, "\n\n"), *name;
-	int error = 0;
-
-	if (!second)
-		return diag_fail(diag, 0, unit,
-				 "the user's manager does not tell of it; see 'systemctl "
-				 "--user status' as the workload user");
-	for (size_t i = 0; !error && (name = unit_rules_socket_property(i)); i++) {
-		char value[2048];
-
-		if (find_value(text, second, name, value, sizeof(value)))
-			error = unit_properties_add(&own, name, value, diag);
-		if (!error && find_value(second + 1, second + strlen(second), name, value,
-					 sizeof(value)))
-			error = unit_properties_add(&defaults, name, value, diag);
-	}
-	return error ? error : unit_rules_judge_sockets(unit, &own, &defaults, diag);
-}
-
-static int judge_engine(struct session *session, struct diag *diag)
-{
-	const char *unit = session->site.engine_unit;
 	OWN(own_bytes) struct bytes output = {0};
 	int error = engine_run_as_user(&session->engine, "/usr/bin/systemctl",
 				       (const char *[]){"systemctl", "--user", "show",
-							"--no-pager", "--all", unit,
-							UNIT_FORM_NOTHING, NULL},
+							"--no-pager", "--all", names,
+							first, second, NULL},
 				       SHOW_MS, &output, diag);
 
-	return error ? error : judge_engine_text(unit, output.data, diag);
+	return error ? error
+		     : decoder_parse(&session->decoder, FORMAT_PROPERTIES, output.data,
+				     output.size, first, ret_shown, diag);
 }
 
-/* The engine's unit is the user manager's: asked as that user, who alone may. */
+/* "--property=" and all that could make socket calls fail. */
+static int name_socket_properties(char *ret_option, size_t size, struct diag *diag)
+{
+	size_t used = (size_t)snprintf(ret_option, size, "--property=");
+	const char *name;
+
+	for (size_t i = 0; (name = unit_rules_socket_property(i)) && used < size; i++)
+		used += (size_t)snprintf(ret_option + used, size - used, "%s%s",
+					 i ? "," : "", name);
+	return used < size ? 0
+			   : diag_fail(diag, E2BIG, "systemctl", "too many properties");
+}
+
+/* Judges the properties that could make socket calls fail beside those of a unit of which
+ * nothing is said. */
+static int judge_engine(struct session *session, struct lines_properties *shown,
+			struct diag *diag)
+{
+	OWN(unit_properties_release) struct unit_properties own = {0};
+	OWN(unit_properties_release) struct unit_properties defaults = {0};
+	const char *unit = session->site.engine_unit;
+	char option[2048];
+	int error = name_socket_properties(option, sizeof(option), diag);
+
+	if (!error)
+		error = show_user_units(session, unit, UNIT_FORM_NOTHING, option, shown,
+					diag);
+	for (size_t i = 0; !error && i < shown->count; i++) {
+		const struct lines_property *one = &shown->properties[i];
+
+		error = unit_properties_add(one->unit ? &defaults : &own, one->key,
+					    one->value, diag);
+	}
+	if (!error && (!own.count || !defaults.count))
+		error = diag_fail(
+			diag, 0, unit,
+			"the user's manager does not tell of it; see 'systemctl "
+			"--user status' as the workload user");
+	return error ? error : unit_rules_judge_sockets(unit, &own, &defaults, diag);
+}
+
+/* What the manager says that the unit is, and where it is from. */
+struct engine_facts {
+	char fragment[SITE_PATH_SIZE], drop_ins[LINES_VALUE_SIZE];
+};
+
+static int read_engine_facts(struct session *session, struct lines_properties *shown,
+			     struct unit_state *ret_state, struct engine_facts *ret_facts,
+			     struct diag *diag)
+{
+	const char *unit = session->site.engine_unit;
+	const struct {
+		const char *key;
+		char *value;
+		size_t size;
+	} facts[] = {
+		{"ActiveState", ret_state->active_state, sizeof(ret_state->active_state)},
+		{"SubState", ret_state->sub_state, sizeof(ret_state->sub_state)},
+		{"FragmentPath", ret_facts->fragment, sizeof(ret_facts->fragment)},
+		{"DropInPaths", ret_facts->drop_ins, sizeof(ret_facts->drop_ins)},
+	};
+	int error = show_user_units(
+		session, unit, NULL,
+		"--property=ActiveState,SubState,FragmentPath,DropInPaths", shown, diag);
+
+	for (size_t i = 0; !error && i < ARRAY_SIZE(facts); i++) {
+		const char *value = lines_find(shown, 0, facts[i].key);
+
+		if (!value || strlen(value) >= facts[i].size)
+			return diag_fail(diag, 0, unit,
+					 "the user's manager does not tell its %s; see "
+					 "'systemctl --user status' as the workload user",
+					 facts[i].key);
+		strcpy(facts[i].value, value);
+	}
+	return error;
+}
+
 int inspect_engine_unit(struct session *session, struct unit_state *ret_state,
 			struct diag *diag)
 {
 	const char *unit = session->site.engine_unit;
-	OWN(own_bytes) struct bytes output = {0};
+	OWN(own_pointer) struct lines_properties *shown = calloc(1, sizeof(*shown));
 	OWN(own_pointer) char *real = NULL;
 	OWN(own_fd) int fd = -1;
-	char fragment[SITE_PATH_SIZE], drop_ins[1024], sha256[DIGEST_TEXT_SIZE],
-		text[2048];
-	const char *end;
-	int error = engine_run_as_user(
-		&session->engine, "/usr/bin/systemctl",
-		(const char *[]){
-			"systemctl", "--user", "show", "--no-pager",
-			"--property=ActiveState,SubState,FragmentPath,DropInPaths", unit,
-			NULL},
-		SHOW_MS, &output, diag);
+	struct engine_facts facts;
+	char sha256[DIGEST_TEXT_SIZE], text[sizeof(facts) + DIGEST_TEXT_SIZE + 4];
+	int error = shown ? read_engine_facts(session, shown, ret_state, &facts, diag)
+			  : diag_no_memory(diag);
 
 	if (error)
 		return error;
-	end = output.data + output.size;
-	if (!find_value(output.data, end, "ActiveState", ret_state->active_state,
-			sizeof(ret_state->active_state)) ||
-	    !find_value(output.data, end, "SubState", ret_state->sub_state,
-			sizeof(ret_state->sub_state)) ||
-	    !find_value(output.data, end, "FragmentPath", fragment, sizeof(fragment)) ||
-	    !find_value(output.data, end, "DropInPaths", drop_ins, sizeof(drop_ins)))
-		return diag_fail(diag, 0, unit,
-				 "the user's manager does not tell of it; see 'systemctl "
-				 "--user status' as the workload user");
 	if (strcmp(ret_state->active_state, "active") != 0)
 		return diag_refuse(diag, unit,
 				   "is %s, not active; 'systemctl --user start' it as "
 				   "the workload user",
 				   ret_state->active_state);
-	error = judge_engine(session, diag);
+	error = judge_engine(session, shown, diag);
 	if (error)
 		return error;
 	/* Debian reaches its folder of user units through a link. */
-	real = realpath(fragment, NULL);
+	real = realpath(facts.fragment, NULL);
 	if (!real)
 		return diag_refuse(diag, unit,
 				   "its file '%s' is not there; 'systemctl --user "
 				   "daemon-reload' as the workload user",
-				   fragment);
+				   facts.fragment);
 	error = protected_open(real, 0, PROTECTED_FILE, UNIT_FILE_LIMIT, &fd, diag);
 	if (!error)
 		error = digest_fd(fd, UNIT_FILE_LIMIT, real, sha256, diag);
 	if (error)
 		return error;
-	snprintf(text, sizeof(text), "%s %s %s\n", fragment, sha256, drop_ins);
+	snprintf(text, sizeof(text), "%s %s %s\n", facts.fragment, sha256,
+		 facts.drop_ins);
 	digest_bytes(text, strlen(text), ret_state->unit_sha256);
 	snprintf(ret_state->name, sizeof(ret_state->name), "%s", unit);
 	return 0;

@@ -23,6 +23,7 @@ collector_sources := \
 	collector/inspect.c \
 	collector/inspect_units.c \
 	collector/journal.c \
+	collector/lines.c \
 	collector/lock.c \
 	collector/measure.c \
 	collector/netview.c \
@@ -70,6 +71,15 @@ unit_tests += test_journal
 test_journal_sources := tests/collector/test_journal.c
 test_journal_archives := $(collector_archives)
 test_journal_libraries := $(collector_libraries)
+unit_tests += test_workload
+test_workload_sources := tests/collector/test_workload.c
+test_workload_archives := $(collector_archives)
+test_workload_libraries := $(collector_libraries)
+test_workload_link := -Wl,--wrap=readdir -Wl,--wrap=getxattr
+unit_tests += test_decoder
+test_decoder_sources := tests/collector/test_decoder.c
+test_decoder_archives := $(collector_archives)
+test_decoder_libraries := $(collector_libraries)
 unit_tests += test_workload
 test_workload_sources := tests/collector/test_workload.c
 test_workload_archives := $(collector_archives)

@@ -24,7 +24,7 @@ int sandbox_close_descriptors(unsigned int first, struct diag *diag)
 	return 0;
 }
 
-static int drop_bounding_set(struct diag *diag)
+int sandbox_drop_bounding_set(struct diag *diag)
 {
 	for (unsigned long capability = 0; capability < CAPABILITY_LIMIT; capability++) {
 		int is_set = prctl(PR_CAPBSET_READ, capability, 0, 0, 0);
@@ -77,7 +77,7 @@ int sandbox_drop_privileges(struct diag *diag)
 		return diag_fail(diag, errno, NULL, "PR_SET_NO_NEW_PRIVS");
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0)
 		return diag_fail(diag, errno, NULL, "PR_CAP_AMBIENT_CLEAR_ALL");
-	error = drop_bounding_set(diag);
+	error = sandbox_drop_bounding_set(diag);
 	if (error)
 		return error;
 	if (syscall(SYS_capset, &header, none) != 0)

@@ -51,6 +51,9 @@ struct sandbox_call {
 /* Closes every descriptor from `first` on. */
 int sandbox_close_descriptors(unsigned int first, struct diag *diag);
 
+/* Empties the bounding set, where CAP_SETPCAP allows: before the user changes. */
+int sandbox_drop_bounding_set(struct diag *diag);
+
 /* Makes the process not dumpable, sets no-new-privileges, empties the ambient,
  * bounding (where CAP_SETPCAP allows), inheritable, permitted and effective
  * capability sets, and proves it by reading them back. */
