@@ -76,6 +76,10 @@ test_workload_sources := tests/collector/test_workload.c
 test_workload_archives := $(collector_archives)
 test_workload_libraries := $(collector_libraries)
 test_workload_link := -Wl,--wrap=readdir -Wl,--wrap=getxattr
+unit_tests += test_confine
+test_confine_sources := tests/collector/test_confine.c
+test_confine_archives := $(collector_archives)
+test_confine_libraries := $(collector_libraries)
 unit_tests += test_decoder
 test_decoder_sources := tests/collector/test_decoder.c
 test_decoder_archives := $(collector_archives)
