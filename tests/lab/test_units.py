@@ -357,6 +357,39 @@ class WorkerByHand(unittest.TestCase):
         self.assert_only_guard()
         self.host.run("systemctl", "start", self.host.site["guard_unit"])
 
+    def restart_guard(self):
+        """And what it takes along: systemctl waits for the guard's own job alone."""
+        self.host.run("systemctl", "restart", self.host.site["guard_unit"])
+        self.host.run("sh", "-c", "until [ -z \"$(systemctl list-jobs --no-legend)\" ]; "
+                      "do sleep 0.05; done")
+
+    def test_a_restart_of_the_guard_opens_the_same_window_and_no_longer_one(self):
+        expiry = self.host.issue(60, "trusted-1")
+        self.host.run("systemctl", "start", self.worker)
+        opened, first = self.host.digest(), self.host.property(self.worker, "InvocationID")
+        self.restart_guard()
+        self.assertEqual(self.host.property(self.worker, "ActiveState"), "active")
+        self.assertNotEqual(self.host.property(self.worker, "InvocationID"), first)
+        self.assertEqual(self.host.digest(), opened)
+        ends = [time.time() + e["elem"]["expires"]
+                for o in json.loads(self.host.listing())["nftables"] if "set" in o
+                for e in o["set"].get("elem", ()) if "expires" in e.get("elem", {})]
+        self.assertGreater(len(ends), 0)
+        self.assertLessEqual(max(ends), expiry + 2)
+        self.host.run("systemctl", "stop", self.worker)
+        self.assert_only_guard()
+
+    def test_a_restart_of_the_guard_after_the_window_opens_none(self):
+        expiry = self.host.issue(3, "trusted-1")
+        self.host.run("systemctl", "start", self.worker)
+        # The wall clock is what decides here.
+        while time.time() <= expiry:
+            time.sleep(max(expiry - time.time(), 0) + 0.05)
+        self.restart_guard()
+        self.assertEqual(self.host.property(self.worker, "ActiveState"), "failed")
+        self.assert_only_guard()
+        self.host.run("systemctl", "reset-failed", self.worker)
+
 
 if __name__ == "__main__":
     unittest.main()
