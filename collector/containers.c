@@ -221,9 +221,13 @@ static int check_processes(const struct agent *agent,
 	if (error)
 		return error;
 	if ((pid_t)container->pid != agent->measured.parent)
-		return diag_refuse(diag, agent->name, "has another init than before");
+		return diag_refuse(diag, agent->name,
+				   "has another init than before; find what changes the "
+				   "engine's containers");
 	if (count != 2)
-		return diag_refuse(diag, agent->name, "has %zu processes, not 2", count);
+		return diag_refuse(diag, agent->name,
+				   "has %zu processes, not 2; find what joined it",
+				   count);
 	return 0;
 }
 

@@ -214,10 +214,10 @@ static int check_ranges_again(const struct session *session, struct diag *diag)
 	if (subjects.count != session->subjects.count ||
 	    memcmp(subjects.ranges, session->subjects.ranges,
 		   subjects.count * sizeof(subjects.ranges[0])) != 0)
-		return diag_refuse(
-			diag, SUBUID_PATH,
-			"the workload user's subordinate uids were changed "
-			"while the collection ran: the rules do not know them");
+		return diag_refuse(diag, SUBUID_PATH,
+				   "the workload user's subordinate uids were changed "
+				   "while the collection ran, and the rules do not know "
+				   "them; take a new preflight");
 	return 0;
 }
 

@@ -71,11 +71,6 @@ unit_tests += test_journal
 test_journal_sources := tests/collector/test_journal.c
 test_journal_archives := $(collector_archives)
 test_journal_libraries := $(collector_libraries)
-unit_tests += test_workload
-test_workload_sources := tests/collector/test_workload.c
-test_workload_archives := $(collector_archives)
-test_workload_libraries := $(collector_libraries)
-test_workload_link := -Wl,--wrap=readdir -Wl,--wrap=getxattr
 unit_tests += test_confine
 test_confine_sources := tests/collector/test_confine.c
 test_confine_archives := $(collector_archives)
@@ -84,11 +79,6 @@ unit_tests += test_decoder
 test_decoder_sources := tests/collector/test_decoder.c
 test_decoder_archives := $(collector_archives)
 test_decoder_libraries := $(collector_libraries)
-unit_tests += test_workload
-test_workload_sources := tests/collector/test_workload.c
-test_workload_archives := $(collector_archives)
-test_workload_libraries := $(collector_libraries)
-test_workload_link := -Wl,--wrap=readdir -Wl,--wrap=getxattr
 
 # The agent itself, but for one answer.
 test_programs += liar
