@@ -25,7 +25,8 @@ policy_sources := \
 # net-policy joins the pure part with the kernel's.
 programs += net-policy
 net-policy_sources := \
-	policy/net-policy/main.c
+	policy/net-policy/main.c \
+	policy/net-policy/options.c
 net-policy_archives := kernel policy common
 net-policy_libraries := libnftables libmnl jansson nettle
 

@@ -13,127 +13,19 @@
 #include "common/clock.h"
 #include "common/newfile.h"
 #include "common/notify.h"
-#include "common/number.h"
 #include "common/protected.h"
-#include "policy/kernel/account.h"
 #include "policy/kernel/compare.h"
 #include "policy/kernel/guard.h"
 #include "policy/kernel/install.h"
 #include "policy/kernel/kform.h"
 #include "policy/kernel/show.h"
-#include "policy/kernel/subuid.h"
+#include "policy/net-policy/options.h"
 #include "policy/normalize.h"
 #include "policy/profile.h"
 #include "policy/ruleset.h"
 #include "policy/semantic.h"
 #include "policy/site.h"
 #include "policy/subjects.h"
-
-#define UID_MAX (UINT32_MAX - 1) /* UINT32_MAX: "no uid" */
-#define TIME_MAX 99999999999ULL  /* as in a profile */
-
-static const char *const mode_names[] = {"plain", "network_enforcement", NULL};
-
-/* --- what the options say ------------------------------------------------------ */
-
-/* The site, and the uids it is about. */
-struct target {
-	const char *path;
-	struct site site;
-	uint32_t uid;
-	struct subjects subjects;
-};
-
-static int read_number(const struct cli_values *values, const char *option, uint64_t min,
-		       uint64_t max, uint64_t *ret_value, struct diag *diag)
-{
-	const char *text = cli_value(values, option);
-
-	if (text && number_parse(text, min, max, ret_value) != 0)
-		return diag_usage(diag, option,
-				  "\"%s\" is not a number from %llu to %llu", text,
-				  (unsigned long long)min, (unsigned long long)max);
-	return 0;
-}
-
-/* The site and the workload user's uid: given, or the account's. */
-static int read_site(const struct cli_values *values, struct target *target,
-		     struct diag *diag)
-{
-	uint64_t uid = 0;
-	int error = read_number(values, "uid", 1, UID_MAX, &uid, diag);
-
-	target->path = cli_value(values, "site");
-	if (!error)
-		error = site_read(target->path, 0, &target->site, NULL, diag);
-	if (error)
-		return error;
-	target->uid = (uint32_t)uid;
-	if (uid)
-		return 0;
-	error = account_find(&target->site, &target->uid, diag);
-	if (error)
-		diag_prefix(diag, target->path);
-	return error;
-}
-
-/* The subjects; on failure, those that are certain. */
-static int read_subjects(const struct cli_values *values, struct target *target,
-			 struct diag *diag)
-{
-	const char *path = cli_value(values, "subuid");
-	int error = subuid_read(path ? path : SUBUID_PATH, target->site.workload_user,
-				target->uid, &target->subjects, diag);
-
-	/* A file that was named is all there is: nothing is loaded then. */
-	if (!error && !path)
-		error = subuid_check_switch(SUBUID_NSSWITCH_PATH, diag);
-	return error;
-}
-
-static int read_target(const struct cli_values *values, struct target *target,
-		       struct diag *diag)
-{
-	int error = read_site(values, target, diag);
-
-	return error ? error : read_subjects(values, target, diag);
-}
-
-static int read_mode(const struct cli_values *values, enum profile_mode *ret_mode,
-		     struct diag *diag)
-{
-	const char *text = cli_value(values, "mode");
-
-	*ret_mode = PROFILE_MODE_PLAIN;
-	for (int i = 0; text && mode_names[i]; i++)
-		if (strcmp(text, mode_names[i]) == 0) {
-			*ret_mode = (enum profile_mode)i;
-			return 0;
-		}
-	return text ? diag_usage(diag, "mode",
-				 "\"%s\" is neither plain nor "
-				 "network_enforcement",
-				 text)
-		    : 0;
-}
-
-/* --now in seconds, or the wall clock; in milliseconds. */
-static int read_now(const struct cli_values *values, int64_t *ret_now_ms,
-		    struct diag *diag)
-{
-	uint64_t now = 0;
-	int error = read_number(values, "now", 0, TIME_MAX, &now, diag);
-
-	if (error)
-		return error;
-	*ret_now_ms = cli_value(values, "now") ? (int64_t)now * 1000 : clock_wall_ms();
-	return 0;
-}
-
-static enum ruleset_form read_form(const struct cli_values *values)
-{
-	return cli_value(values, "replace") ? RULESET_REPLACE : RULESET_RELOAD;
-}
 
 static void print_bytes(const struct bytes *bytes)
 {
@@ -178,7 +70,8 @@ static enum exit_status run_issue(const struct cli_values *values)
 	struct diag diag = {0};
 	struct site site;
 	uint64_t window = 0;
-	int error = read_number(values, "window", 1, PROFILE_LEFT_MAX, &window, &diag);
+	int error = options_read_number(values, "window", 1, PROFILE_LEFT_MAX, &window,
+					&diag);
 
 	if (!error)
 		error = site_read(cli_value(values, "site"), 0, &site, NULL, &diag);
@@ -210,14 +103,14 @@ static enum exit_status run_validate(const struct cli_values *values)
 	struct diag diag = {0};
 	struct profile profile;
 	int64_t now_ms = 0;
-	int error = read_mode(values, &mode, &diag);
+	int error = options_read_mode(values, &mode, &diag);
 
 	if (!error && mode == PROFILE_MODE_NETWORK_ENFORCEMENT && !site_path)
 		error = diag_usage(&diag, "site",
 				   "missing: mode network_enforcement "
 				   "compares the profile with the site");
 	if (!error)
-		error = read_now(values, &now_ms, &diag);
+		error = options_read_now(values, &now_ms, &diag);
 	if (!error && site_path)
 		error = site_read(site_path, 0, &site, NULL, &diag);
 	if (!error)
@@ -240,16 +133,16 @@ static enum exit_status run_compile(const struct cli_values *values)
 	struct diag diag = {0};
 	struct profile profile;
 	int64_t now_ms = 0;
-	int error = read_now(values, &now_ms, &diag);
+	int error = options_read_now(values, &now_ms, &diag);
 
 	if (!error)
-		error = read_target(values, &target, &diag);
+		error = options_read_target(values, &target, &diag);
 	if (!error)
 		error = profile_read(path, 0, &profile, &diag);
 	if (!error)
 		error = ruleset_compile(&target.site, &profile, target.uid,
-					&target.subjects, now_ms, read_form(values),
-					&text, &diag);
+					&target.subjects, now_ms,
+					options_read_form(values), &text, &diag);
 	if (error)
 		return cli_report(&diag);
 	print_bytes(&text);
@@ -261,11 +154,11 @@ static enum exit_status run_guard(const struct cli_values *values)
 	OWN(own_bytes) struct bytes text = {0};
 	struct target target = {0};
 	struct diag diag = {0};
-	int error = read_target(values, &target, &diag);
+	int error = options_read_target(values, &target, &diag);
 
 	if (!error)
 		error = ruleset_compile_guard(target.site.table, &target.subjects,
-					      read_form(values), &text, &diag);
+					      options_read_form(values), &text, &diag);
 	if (error)
 		return cli_report(&diag);
 	print_bytes(&text);
@@ -294,15 +187,15 @@ static enum exit_status run_install(const struct cli_values *values)
 	};
 	struct diag diag = {0};
 	struct profile profile;
-	int error = read_mode(values, &request.mode, &diag);
+	int error = options_read_mode(values, &request.mode, &diag);
 
 	if (!error)
-		error = read_site(values, &target, &diag);
+		error = options_read_site(values, &target, &diag);
 	if (!error)
 		error = install_check_place(&target.site, &diag);
 	if (error)
 		return cli_report(&diag);
-	if (read_subjects(values, &target, &diag) != 0)
+	if (options_read_subjects(values, &target, &diag) != 0)
 		return guard_and_report(&target, &diag);
 	request.uid = target.uid;
 	if (!request.profile_path)
@@ -335,9 +228,9 @@ static enum exit_status run_revoke(const struct cli_values *values)
 	struct target target = {0};
 	struct diag diag = {0};
 
-	if (read_site(values, &target, &diag) != 0)
+	if (options_read_site(values, &target, &diag) != 0)
 		return cli_report(&diag);
-	if (read_subjects(values, &target, &diag) != 0)
+	if (options_read_subjects(values, &target, &diag) != 0)
 		return guard_and_report(&target, &diag);
 	if (guard_load(target.site.table, &target.subjects, &diag) != 0)
 		return cli_report(&diag);
@@ -472,7 +365,7 @@ static enum exit_status run_diff(const struct cli_values *values)
 				   "give a profile, or --guard to compare with the deny "
 				   "guard");
 	else
-		error = read_target(values, &target, &diag);
+		error = options_read_target(values, &target, &diag);
 	if (!error && path)
 		error = profile_read(path, 0, &profile, &diag);
 	if (!error && path)
