@@ -7,6 +7,7 @@
 #include <malloc.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include <nftables/libnftables.h>
 
@@ -16,6 +17,9 @@
  * there are thousands. A start job waits longer than this. */
 #define TIMEOUT_MS 60000
 #define ERROR_LIMIT 65536
+/* What a child may have in memory: libnftables takes 10 KiB for a rule, so much more
+ * than a listing of LISTING_LIMIT needs. It exits when it gets no more. */
+#define MEMORY_LIMIT (2UL << 30)
 #define COMMAND_SIZE 320
 
 struct job {
@@ -56,6 +60,20 @@ static int run_command(struct nft_ctx *nft, const char *command)
 	return 0;
 }
 
+/* Whoever fills a table does not fill the host's memory with it. */
+static int limit_memory(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_DATA, &limit) != 0)
+		return -errno;
+	if (limit.rlim_max > MEMORY_LIMIT) /* RLIM_INFINITY is the largest number */
+		limit.rlim_max = MEMORY_LIMIT;
+	if (limit.rlim_cur > limit.rlim_max)
+		limit.rlim_cur = limit.rlim_max;
+	return setrlimit(RLIMIT_DATA, &limit) == 0 ? 0 : -errno;
+}
+
 /* In the child. The context is not freed: the process ends. */
 static int run(void *context)
 {
@@ -66,7 +84,7 @@ static int run(void *context)
 	/* glibc merges its fast bins at each large request, of which a long listing makes
 	 * many: without them it takes an eighth less. */
 	mallopt(M_MXFAST, 0);
-	nft = nft_ctx_new(NFT_CTX_DEFAULT);
+	nft = limit_memory() == 0 ? nft_ctx_new(NFT_CTX_DEFAULT) : NULL;
 	if (!nft || nft_ctx_buffer_output(nft) != 0 || nft_ctx_buffer_error(nft) != 0) {
 		write_all(2, "Error: libnftables could not be set up\n");
 		return 2;

@@ -148,6 +148,7 @@ def main():
                                          *world.of_site("--profile", profile)], whole)
         figures["diff_32_endpoints_cpu_ms"] = round(whole.cpu * 1000, 1)
         figures["diff_32_endpoints_wall_ms"] = round(whole.wall * 1000, 1)
+        figures["diff_32_endpoints_mib"] = round(whole.memory / (1 << 20))
     print(json.dumps(figures))
 
 

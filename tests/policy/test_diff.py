@@ -652,10 +652,11 @@ class UndecidedTest(Base):
 
     def test_another_cgroup_namespace(self):
         """Levels and paths count from elsewhere there: that the listings are alike, or
-        not, says nothing. Also with a decoy where the worker's cgroup would be."""
+        not, says nothing. Also with decoys where the policy's cgroups would be."""
         self.load(self.text)
-        decoy = w.Group(f"{self.world.third.relative}/{self.world.worker.relative}")
-        self.addCleanup(decoy.close)
+        for real in (self.world.worker, self.world.manager):
+            decoy = w.Group(f"{self.world.third.relative}/{real.relative}")
+            self.addCleanup(decoy.close)
         self.assert_equal()
 
         def enter(remount):
