@@ -112,6 +112,7 @@ tests += unit:tests/bogons/run
 tests += policy:tests/policy/test_dead_sockets.py
 tests += policy:tests/policy/test_install.py
 tests += policy:tests/policy/test_semantic.py
+tests += policy:tests/policy/test_digest.py
 tests += policy:tests/policy/test_words.py
 
 fuzz_targets += fuzz_listing
