@@ -2,8 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """install, revoke and show: from the worker unit's own place alone, the guard first and
 after every failure, and what is loaded said to a person."""
+import contextlib
 import os
 import re
+import signal
+import subprocess
 import sys
 import time
 import unittest
@@ -140,6 +143,117 @@ class Install(unittest.TestCase):
         self.assertIn(": an expired window\n", text)
         self.assertIn("wall clock: over\n", text)
         self.assertRegex(text, r"kernel's clock: \d+ s left")
+
+
+class Killed(Install):
+    """Ended at any moment: what is in the kernel is the guard or a window, whole; the next
+    revoke works; no process is left."""
+
+    MOMENTS = 10
+
+    # What Install tests is not tested once more.
+    locals().update({name: None for name in dir(Install) if name.startswith("test_")})
+
+    def start(self, *arguments):
+        def enter():
+            with open(os.path.join(self.world.worker.path, "cgroup.procs"), "w") as file:
+                file.write("0")
+
+        return self.world.host.popen([w.NET_POLICY, *arguments], preexec_fn=enter,
+                                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def descendants(self, pid):
+        with contextlib.suppress(FileNotFoundError):
+            with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+                found = [int(word) for word in file.read().split()]
+            return found + [deep for child in found for deep in self.descendants(child)]
+        return []
+
+    def end_at(self, moment, number, arguments):
+        """Ends a run `moment` seconds after its start, and waits for all of it."""
+        child = self.start(*arguments)
+        fd = os.pidfd_open(child.pid)
+        ready, _, _ = w.select.select([fd], [], [], moment)
+        fds = [fd]
+        if not ready:
+            os.kill(child.pid, signal.SIGSTOP)  # so that it makes no more children
+            for pid in self.descendants(child.pid):
+                with contextlib.suppress(ProcessLookupError):
+                    fds.append(os.pidfd_open(pid))
+            child.send_signal(number)
+            os.kill(child.pid, signal.SIGCONT)
+        child.wait(60)
+        for fd in fds:
+            ready, _, _ = w.select.select([fd], [], [], 30)
+            os.close(fd)
+            self.assertTrue(ready, "a child has outlived net-policy")
+        return child.returncode
+
+    def state(self, *profiles):
+        if self.is_guard():
+            return "guard"
+        for profile in profiles:
+            done = self.world.policy("diff", "--profile", profile, *self.world.of_site(),
+                                     check=False)
+            if done.returncode == 0:
+                return profile
+        return "neither"
+
+    def sweep(self, allowed, *arguments, before=None):
+        """Ends `arguments` at moments all over its run; what states there were."""
+        started = time.monotonic()
+        self.assertEqual(self.start(*arguments).wait(60), 0)
+        length = time.monotonic() - started
+        seen = set()
+        for number in range(self.MOMENTS):
+            if before:
+                before()
+            end = (signal.SIGKILL, signal.SIGTERM)[number % 2]
+            status = self.end_at(length * number / self.MOMENTS, end, arguments)
+            with self.subTest(arguments[0], moment=number, status=status):
+                self.assertIn(status, (0, -signal.SIGKILL, -signal.SIGTERM))
+                state = self.state(*allowed)
+                seen.add(state)
+                self.assertIn(state, {"guard", *allowed})
+        return seen
+
+    def test_install(self):
+        def before():
+            self.world.revoke()
+            self.world.issue()  # fresh each time: a slow run must not outlive it
+
+        self.world.revoke()
+        profile = self.world.issue()
+        seen = self.sweep([profile], "install", "--profile", profile, *self.world.of_site(),
+                          before=before)
+        self.assertIn("guard", seen)
+        self.world.revoke()
+        self.assertTrue(self.is_guard())
+        self.assertFalse(self.reaches())
+
+    def test_install_over_a_window(self):
+        def before():
+            new, old = self.world.issue(name="new.json"), self.world.issue()
+            self.assertEqual(self.install(old).returncode, 0)
+            return new, old
+
+        new, old = before()
+        self.sweep([old, new], "install", "--profile", new, *self.world.of_site(),
+                   before=before)
+        self.world.revoke()
+        self.assertTrue(self.is_guard())
+
+    def test_revoke(self):
+        self.sweep([self.world.issue()], "revoke", *self.world.of_site(),
+                   before=lambda: self.assertEqual(
+                       self.install(self.world.issue()).returncode, 0))
+
+    def test_what_only_reads(self):
+        profile = self.world.issue()
+        self.assertEqual(self.install(profile).returncode, 0)
+        for verb in (["show", "--site", self.world.site],
+                     ["diff", "--profile", profile, *self.world.of_site()]):
+            self.assertEqual(self.sweep([profile], *verb), {profile})
 
 
 def enter_pid_namespace():
