@@ -212,6 +212,44 @@ class Grants(Base):
             world.outside.nft("delete table inet lossy")
 
 
+class Cgroups(Base):
+    def test_where_a_socket_was_made_counts(self):
+        """Not where its process is when it sends."""
+        mover = self.world.actor(self.world.uid, self.world.third)
+        outside, before = mover.make(TRUSTED), mover.make(TRUSTED)
+        with self.denied_on_wire():
+            self.assert_denied(mover.join(before, TRUSTED, 443))
+        self.world.worker.take(mover.pid)
+        with self.denied_on_wire():
+            self.assert_denied(mover.join(outside, TRUSTED, 443))
+        inside = mover.make(TRUSTED)
+        self.assertEqual(mover.reach(TRUSTED, 443), "connected")
+        self.world.third.take(mover.pid)
+        self.assertEqual(mover.join(inside, TRUSTED, 443), "connected")
+        with self.denied_on_wire():
+            self.assert_denied(mover.reach(TRUSTED, 443))
+        mover.close()
+
+
+class StaleCgroup(Base):
+    def test_a_cgroup_that_was_made_again_is_another(self):
+        """Its grants are nobody's until the policy is loaded anew."""
+        world = self.world
+        self.assertEqual(self.worker.reach(TRUSTED, 443), "connected")
+        inode = world.worker.inode()
+        self.worker.close()
+        world.worker.close()
+        world.worker = w.Group(world.worker.relative)
+        self.addClassCleanup(world.worker.close)
+        self.assertNotEqual(world.worker.inode(), inode)
+        worker = world.actor(world.uid, world.worker)
+        with self.denied_on_wire():
+            self.assert_denied(worker.reach(TRUSTED, 443))
+        world.open_window()
+        self.assertEqual(worker.reach(TRUSTED, 443), "connected")
+        worker.close()
+
+
 class Replies(Base):
     def exchange(self, client, client_flow, server, server_flow):
         client.send(client_flow, 5)

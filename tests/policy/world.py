@@ -82,6 +82,11 @@ class Group:
     def inode(self):
         return os.stat(self.path).st_ino
 
+    def take(self, pid):
+        """Moves a process here."""
+        with open(os.path.join(self.path, "cgroup.procs"), "w") as file:
+            file.write(str(pid))
+
     def close(self):
         with contextlib.suppress(FileNotFoundError):
             with open(os.path.join(self.path, "cgroup.kill"), "w") as file:
@@ -203,6 +208,16 @@ class Actor:
             made.close()
             return name_of(error), 0
         return "connected", self._keep(made)
+
+    def do_make(self, address):
+        """A socket for `address` that connects to nothing yet."""
+        return self._keep(socket.socket(self._family(address)))
+
+    def do_join(self, handle, address, port, seconds=5):
+        """Connects one that was made before: the outcome."""
+        self.sockets[handle].settimeout(seconds)
+        self.sockets[handle].connect((address, port))
+        return "connected"
 
     def do_reach(self, address, port, seconds=5):
         """TCP: the outcome; nothing is kept."""
