@@ -113,10 +113,10 @@ static int collect(struct session *session, struct collect_result *result,
 		return failed;
 	}
 	error = check_same_host(session, diag);
-	if (!error)
+	if (!error) {
 		session_step(session, "keeping the record");
-	if (!error)
 		error = keep_record(session, result, diag);
+	}
 	if (error) {
 		session_add_leaks(session, diag);
 		return error;

@@ -141,11 +141,11 @@ int phase_run_failed_start(struct session *session, struct probe_set *set,
 		error = stop_worker(session, diag);
 	if (!error)
 		error = oneshot_prepare(set, &oneshot, diag);
-	if (!error)
+	if (!error) {
 		session_step(session, "starting the worker on the expired profile");
-	if (!error)
 		error = units_begin_job(&session->units, "StartUnit",
 					session->site.worker_unit, diag);
+	}
 	if (!error)
 		error = await_failed_gate(session, &oneshot, diag);
 	if (!error)

@@ -250,10 +250,10 @@ int positions_start_daemon(struct session *session, struct diag *diag)
 				 unit, "--slice=app.slice", session->layout.probe,
 				 "net-agent", "--unix", path, NULL},
 		START_MS, &output, diag);
-	if (!error)
+	if (!error) {
 		session_step(session, "daemon agent started");
-	if (!error)
 		error = find_daemon(session, agent, diag);
+	}
 	if (!error)
 		error = agentsocket_connect(&session->wait, folder_fd, DAEMON_SOCKET,
 					    &root, clock_boot_ms() + ADMISSION_MS, &fd,

@@ -275,7 +275,7 @@ static int judge_network(const struct look *look, pid_t pid, const char *folder,
 {
 	OWN(own_fd) int net_fd = -1;
 	char path[PATH_SIZE], name[NETVIEW_NAME_SIZE], place[64];
-	bool is_roots;
+	bool is_roots = false;
 	uint64_t inode;
 	int error = read_namespace(folder, "net", &inode, diag);
 
