@@ -49,38 +49,15 @@ static bool has_flow(const struct probe *probe)
 	return probe->request.op != AGENT_CHECK || probe->request.connection[0];
 }
 
-static size_t list_attempts(const struct phase_run *run,
-			    struct probe *ret_list[PROBES_GROUP_MAX])
+int phase_run_list(struct phase_run *run, struct diag *diag)
 {
+	struct probe *list[PROBES_GROUP_MAX] = {NULL};
 	size_t count = 0;
 
 	for (size_t i = 0; i < run->count; i++)
 		if (has_flow(run->list[i]))
-			ret_list[count++] = run->list[i];
-	return count;
-}
-
-int phase_run_before(struct phase_run *run, struct diag *diag)
-{
-	struct probe *list[PROBES_GROUP_MAX] = {NULL};
-	size_t count = list_attempts(run, list);
-
-	return probes_run_controls(run->set, list, count, false, diag);
-}
-
-int phase_run_between(struct phase_run *run, struct diag *diag)
-{
-	struct probe *list[PROBES_GROUP_MAX] = {NULL};
-	size_t count = list_attempts(run, list);
-
-	return probes_run_between(run->set, list, count, diag);
-}
-
-int phase_run_list(struct phase_run *run, struct diag *diag)
-{
-	int error = phase_run_before(run, diag);
-
-	return error ? error : phase_run_between(run, diag);
+			list[count++] = run->list[i];
+	return probes_run_group(run->set, list, count, diag);
 }
 
 void phase_finish_list(struct phase_run *run)

@@ -41,11 +41,8 @@ int phase_check_window(const struct session *session, int error, struct diag *di
 struct probe *phase_enlist(struct phase_run *run, const char *id, size_t index);
 void phase_enlist_each(struct phase_run *run, const char *id);
 
-/* Makes the attempts of the list with their controls; or only the controls before, and
- * then the rest. */
+/* Makes the attempts of the list. */
 int phase_run_list(struct phase_run *run, struct diag *diag);
-int phase_run_before(struct phase_run *run, struct diag *diag);
-int phase_run_between(struct phase_run *run, struct diag *diag);
 
 /* Judges what is on the list, and empties it. */
 void phase_finish_list(struct phase_run *run);

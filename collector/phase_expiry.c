@@ -114,10 +114,9 @@ static int hold_router(struct phase_run *run, struct diag *diag)
 	return 0;
 }
 
-static int await_after_expiry(struct session *session, int64_t after_ms,
-			      struct diag *diag)
+static int await_expiry(struct session *session, struct diag *diag)
 {
-	int64_t until_ms = session->profile.expires_at_unix * 1000 + after_ms;
+	int64_t until_ms = session->profile.expires_at_unix * 1000 + GRACE_MS;
 
 	for (;;) {
 		int64_t left = until_ms - clock_wall_ms();
@@ -169,8 +168,7 @@ static int set_up_expiry(struct phase_run *run, struct diag *diag)
 	if (!error)
 		error = hold_router(run, diag);
 	error = phase_check_window(session, error, diag);
-	/* The controls before the probes take the grace's time. */
-	return error ? error : await_after_expiry(session, GRACE_MS - HELD_MS, diag);
+	return error ? error : await_expiry(session, diag);
 }
 
 static int run_expiry_probes(struct phase_run *run, struct diag *diag)
@@ -180,7 +178,7 @@ static int run_expiry_probes(struct phase_run *run, struct diag *diag)
 	struct probe *fresh =
 		probes_find(run->set, "candidate.router.new_after_expiry", 0);
 	bool is_grouped = phase_is_router_in_engine(run->session);
-	int error;
+	int error = 0;
 
 	phase_enlist_each(run, "worker.trusted.established_after_expiry");
 	phase_enlist_each(run, "worker.trusted.new_after_expiry");
@@ -189,16 +187,13 @@ static int run_expiry_probes(struct phase_run *run, struct diag *diag)
 		run->list[run->count++] = held;
 		run->list[run->count++] = fresh;
 	}
-	error = phase_run_before(run, diag);
-	if (!error)
-		error = await_after_expiry(run->session, GRACE_MS, diag);
-	if (!error && is_grouped) {
+	if (is_grouped) {
 		error = phase_look_for_router(run->session, held, diag);
 		if (!error)
 			error = phase_look_for_router(run->session, fresh, diag);
 	}
 	if (!error)
-		error = phase_run_between(run, diag);
+		error = phase_run_list(run, diag);
 	if (error)
 		return error;
 	phase_finish_list(run);

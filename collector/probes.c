@@ -422,12 +422,12 @@ static int receive_all(struct probe *const *list, size_t count, struct diag *dia
 	return error;
 }
 
-int probes_run_between(struct probe_set *set, struct probe *const *list, size_t count,
-		       struct diag *diag)
+int probes_run_group(struct probe_set *set, struct probe *const *list, size_t count,
+		     struct diag *diag)
 {
 	struct probe *group[PROBES_GROUP_MAX] = {NULL}, *alone[PROBES_GROUP_MAX] = {NULL};
 	size_t group_count = 0, alone_count = 0;
-	int error = 0;
+	int error = probes_run_controls(set, list, count, false, diag);
 
 	for (size_t i = 0; !error && i < count; i++)
 		error = look_for_route(list[i], diag);
@@ -446,14 +446,6 @@ int probes_run_between(struct probe_set *set, struct probe *const *list, size_t 
 	for (size_t i = 0; !error && i < alone_count; i++)
 		error = probes_run_alone(set, alone[i], diag);
 	return error;
-}
-
-int probes_run_group(struct probe_set *set, struct probe *const *list, size_t count,
-		     struct diag *diag)
-{
-	int error = probes_run_controls(set, list, count, false, diag);
-
-	return error ? error : probes_run_between(set, list, count, diag);
 }
 
 int probes_run_alone(struct probe_set *set, struct probe *probe, struct diag *diag)

@@ -53,9 +53,6 @@ struct probe *probes_find(struct probe_set *set, const char *id, size_t index);
 #define PROBES_GROUP_MAX RECORD_PROBES_MAX
 int probes_run_group(struct probe_set *set, struct probe *const *list, size_t count,
 		     struct diag *diag);
-/* The same for a list whose controls have been run before. */
-int probes_run_between(struct probe_set *set, struct probe *const *list, size_t count,
-		       struct diag *diag);
 int probes_run_alone(struct probe_set *set, struct probe *probe, struct diag *diag);
 
 /* The two halves of a group's controls, for probes that others make (net-once). */
