@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The lease is put in again, for ever."""
+LAYER = "policy"
+WHEN = "candidate.router.connect"
+DO = """nft "delete element inet $TABLE lease { $SUBJECT }; add element inet $TABLE lease { $SUBJECT timeout 0s }"
+"""
+REFUSED = ["differs", "is permanent"]

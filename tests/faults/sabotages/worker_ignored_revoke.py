@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A revoke that may fail and nobody hears of it."""
+LAYER = "units"
+WHEN = "preflight"
+DO = "drop_in $WORKER 'ExecStopPost=' 'ExecStopPost=-+/usr/lib/netproof/net-policy revoke --site /etc/netproof/site.json' 'ExecStopPost=/usr/lib/netproof/net-probe net-once --plan /run/netproof-worker/plan.json --report /run/netproof-worker/agent/report.json --gate /run/netproof-worker/gate'"
+UNDO = "drop_out $WORKER"
+PREFLIGHT_REFUSED = "ExecStopPost is not that"
