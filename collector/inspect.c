@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "collector/handed.h"
 #include "collector/hostview.h"
 #include "collector/rules.h"
 #include "collector/workload.h"
@@ -198,7 +199,11 @@ int inspect_workload(struct session *session, int64_t *ret_sockets, struct diag 
 					  .self = &session->self,
 					  .wait = &session->wait};
 
-	return workload_check(&workload, ret_sockets, diag);
+	int error = workload_check(&workload, ret_sockets, diag);
+
+	return error ? error
+		     : handed_check(&session->units, session->site.workload_user,
+				    session->uid, diag);
 }
 
 static int check_ranges_again(const struct session *session, struct diag *diag)

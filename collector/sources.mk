@@ -19,6 +19,7 @@ collector_sources := \
 	collector/formats.c \
 	collector/freeids.c \
 	collector/head.c \
+	collector/handed.c \
 	collector/hostview.c \
 	collector/inspect.c \
 	collector/inspect_units.c \
