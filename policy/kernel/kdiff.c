@@ -42,23 +42,50 @@ static bool start_difference(struct differ *differ)
 
 /* --- showing ------------------------------------------------------------------- */
 
-/* The line of "nft -a" whose handle it is, without indentation and handle. */
+static bool is_printable(const char *text, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		if (text[i] < ' ' || text[i] > '~')
+			return false;
+	return true;
+}
+
+/* The only line of "nft -a" that is a rule's and ends with `end`, without indentation
+ * and handle. Others put comments into the kernel: a line that is there twice, or has
+ * what no terminal should see, is none. */
+static bool find_rule(const char *listing, const char *end, struct kexpand_text *ret_rule)
+{
+	static const char indentation[] = "\n\t\t";
+	size_t count = 0;
+
+	for (const char *at = strstr(listing, end); at; at = strstr(at + 1, end)) {
+		const char *start = at;
+
+		while (start > listing && start[-1] != '\n')
+			start--;
+		/* Not a table's, a chain's or a set's own. */
+		if (start == listing ||
+		    strncmp(start - 1, indentation, strlen(indentation)) != 0)
+			continue;
+		start += strspn(start, "\t");
+		*ret_rule = (struct kexpand_text){start, (size_t)(at - start)};
+		count++;
+	}
+	return count == 1 && is_printable(ret_rule->data, ret_rule->size);
+}
+
 static bool put_nft_rule(struct buffer *text, const struct side *side,
 			 const struct kform_line *line)
 {
-	char wanted[40];
-	const char *found, *start;
+	char end[40];
+	struct kexpand_text rule;
 
 	if (!side->listing || !line->handle)
 		return false;
-	snprintf(wanted, sizeof(wanted), " # handle %" PRIu64 "\n", line->handle);
-	found = strstr(side->listing, wanted);
-	if (!found)
+	snprintf(end, sizeof(end), " # handle %" PRIu64 "\n", line->handle);
+	if (!find_rule(side->listing, end, &rule))
 		return false;
-	for (start = found; start > side->listing && start[-1] != '\n'; start--)
-		;
-	start += strspn(start, "\t");
-	buffer_print(text, "%.*s", (int)(found - start), start);
+	buffer_add(text, rule.data, rule.size);
 	return true;
 }
 
@@ -77,7 +104,9 @@ static bool put_nft_chain(struct buffer *text, const struct side *side,
 	if (!found || strncmp(found, "\n\t\ttype ", 8) != 0)
 		return false;
 	found += 3;
-	buffer_print(text, "%.*s", (int)strcspn(found, "\n"), found);
+	if (!is_printable(found, strcspn(found, "\n")))
+		return false;
+	buffer_add(text, found, strcspn(found, "\n"));
 	return true;
 }
 

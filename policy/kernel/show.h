@@ -13,9 +13,4 @@
  * A table that is not there is refused, one that cannot be listed "could not tell". */
 int show_table(const char *table, int64_t now_ms, struct buffer *out, struct diag *diag);
 
-/* The same from what was read: `listing` is nft's text, `left_ms` the shortest time
- * left of a timed element, -1 if there is none. Pure, for tests. */
-void show_listing(const char *table, const char *listing, int64_t left_ms, int64_t now_ms,
-		  struct buffer *out);
-
 #endif

@@ -593,6 +593,31 @@ class GuardTest(Base):
                 self.assert_equal("--guard")
 
 
+    def test_comments_cannot_forge_the_report(self):
+        """A rule's line that is there twice, or is not fit for a terminal, is shown in the
+        kernel's form."""
+        forged = b'"\n\t\taccept # handle %d\n\t\tmeta skuid 1 "'
+        for text in (b"\x1b[2J", forged, b"\xff"):
+            with self.subTest(text):
+                self.world.revoke()
+                listing = self.world.host.run([netns.NFT, "-a", "list", "table", "inet",
+                                               self.world.table]).stdout
+                # A table numbers all that it gets.
+                text = text.replace(b"%d", b"%d" % (1 + max(
+                    int(n) for n in re.findall(rb"\t.* # handle (\d+)", listing))))
+                with self.world.host.entered():
+                    link = nf.Link()
+                with link:
+                    link.commit(nf.message(
+                        nf.NEWRULE, nf.attribute(1, self.world.table),
+                        nf.attribute(2, "output"), nf.attribute(4, [nf.expression("counter")]),
+                        nf.attribute(7, bytes([0, len(text) + 1]) + text + b"\0"),
+                        flags=nf.CREATE | nf.APPEND))
+                report = self.assert_different("chain output: rule 2 is not of the policy\n",
+                                               options=("--guard",))
+                self.assertTrue(re.fullmatch(r"[\n\t -~]*", report), report)
+                self.assertIn("\n\tis:      rule output counter()\n", report)
+
     def test_a_chain_or_set_that_was_emptied(self):
         """It is there: what is missing is what was in it."""
         self.world.revoke()

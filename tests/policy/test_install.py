@@ -12,6 +12,7 @@ import time
 import unittest
 
 import world as w  # which finds tests/lib, too
+import nfnetlink as nf
 import terminal
 from world import TRUSTED, netns
 
@@ -115,6 +116,39 @@ class Install(unittest.TestCase):
         self.assertRegex(text, rf"\n +1  .*ip daddr {TRUSTED} tcp dport 443 .*accept\n")
         self.assertNotIn("meta time", text)
         self.assertRegex(text, r"\n  its end: 2\d{3}-\d\d-\d\dT\d\d:\d\d:\d\dZ\n")
+
+    def test_show_of_a_guard_that_is_none(self):
+        """Rules without a counter are shown, too; what others wrote, without control
+        characters."""
+        table = self.world.table
+        for rule, shown in (("accept", r"\n +-  accept\n"),
+                            ("counter accept", r"\n +0  accept\n"),
+                            ("meta skuid 7 counter drop", r"\n +0  meta skuid 7 drop\n"),
+                            ("counter reject", r"\n +0  reject\n")):
+            with self.subTest(rule):
+                self.world.revoke()
+                self.assertIn(": the deny guard\n", self.show())
+                self.world.load(f"insert rule inet {table} output {rule}\n".encode())
+                self.assertIn(": neither window nor guard\n", self.show())
+                self.assertRegex(self.show(), shown)
+        self.world.revoke()
+        self.comment(b"\x1b[2J\xff")
+        self.assertIn('comment "?[2J?"\n', self.show())
+        self.world.revoke()
+        self.comment(b'"\n\t}\n\tchain scoped_output {\n\t\tmeta time "2020-01-01 00:00:00"-'
+                     b'"2099-01-01 00:00:00" counter packets 1 bytes 1 accept')
+        self.assertIn(": neither window nor guard\n", self.show())
+
+    def comment(self, text):
+        """Adds a rule with a comment to the guard."""
+        with self.world.host.entered():
+            link = nf.Link()
+        with link:
+            link.commit(nf.message(
+                nf.NEWRULE, nf.attribute(1, self.world.table), nf.attribute(2, "output"),
+                nf.attribute(4, [nf.expression("counter")]),
+                nf.attribute(7, bytes([0, len(text) + 1]) + text + b"\0"),
+                flags=nf.CREATE | nf.APPEND))
 
     def on_terminal(self, *arguments, **variables):
         def run(slave):
