@@ -373,7 +373,8 @@ class WorkerByHand(unittest.TestCase):
         self.assertEqual(self.host.digest(), opened)
         ends = [time.time() + e["elem"]["expires"]
                 for o in json.loads(self.host.listing())["nftables"] if "set" in o
-                for e in o["set"].get("elem", ()) if "expires" in e.get("elem", {})]
+                for e in o["set"].get("elem", ())
+                if isinstance(e, dict) and "expires" in e.get("elem", {})]
         self.assertGreater(len(ends), 0)
         self.assertLessEqual(max(ends), expiry + 2)
         self.host.run("systemctl", "stop", self.worker)
