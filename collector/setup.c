@@ -131,9 +131,10 @@ static int find_address(unsigned int second, char ret_text[INET_TEXT_SIZE],
 static int find_port(uint32_t address, uint16_t wanted, int64_t *ret_port,
 		     struct diag *diag)
 {
-	for (uint16_t port = wanted; port < wanted + PORT_TRIES; port++) {
+	for (int port = wanted; port < wanted + PORT_TRIES; port++) {
 		bool is_taken;
-		int error = freeids_is_listening(address, port, &is_taken, diag);
+		int error =
+			freeids_is_listening(address, (uint16_t)port, &is_taken, diag);
 
 		if (error)
 			return error;

@@ -283,7 +283,7 @@ static int read_parts(const char *list, unsigned int *ret_parts, struct diag *di
 
 		while (setup_part_names[i] &&
 		       (strlen(setup_part_names[i]) != length ||
-			strncmp(setup_part_names[i], list, length)))
+			strncmp(setup_part_names[i], list, length) != 0))
 			i++;
 		if (!setup_part_names[i])
 			return diag_usage(diag, "--only",

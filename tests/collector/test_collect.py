@@ -5,6 +5,7 @@ import json
 import unittest
 
 import collectlib
+from collectlib import ETC, STORE
 
 ACTIVE = ("candidate", "control", "daemon", "daemon_subordinate", "executor", "sibling",
           "worker")
@@ -34,6 +35,24 @@ class Collected:
             self.left = host.leftovers()
             self.post = host.preflight()
             self.verified = host.verify(self.result.get("record_sha256", ""), self.post)
+            self.by_credential = self.verify_by_credential(host) if word == "col-rootless" else None
+
+    def verify_by_credential(self, host):
+        """The same verdict by a service of another user's, whose profile is a credential that
+        is encrypted where it lies; the plain one is gone."""
+        unit = f"[Service]\\nType=oneshot\\nUser=judge\\n" \
+               f"LoadCredentialEncrypted=profile:{ETC}/profile.cred\\n" \
+               f"ExecStart={host.program('net-verify')} record {self.result['record_sha256']} " \
+               f"--store /var/lib/judged --profile %%d/profile --site {ETC}/site.json " \
+               f"--release {ETC}/release.json --post {self.post} --format json\\n"
+        # As systemd does at boot where it is not in a container.
+        host.run("/bin/sh", "-ec", "mount --make-rshared /; useradd --system judge; "
+                 f"cp -R {STORE} /var/lib/judged; chown -R judge /var/lib/judged; "
+                 f"systemd-creds --with-key=host --name=profile encrypt {host.site['profile']} "
+                 f"{ETC}/profile.cred 2>/dev/null; rm {host.site['profile']}; "
+                 f"printf '{unit}' >/etc/systemd/system/judge.service; systemctl daemon-reload")
+        done = host.run("/usr/bin/systemctl", "start", "judge.service", check=False)
+        return done.returncode, host.lab.logs("-o", "cat", "-u", "judge.service")
 
     def probes(self):
         return [probe for phase in self.record["phases"] for probe in phase["probes"]]
@@ -81,6 +100,11 @@ class Collect(unittest.TestCase):
         self.check_whole(outcome, 35)
         self.assertIn("router_kernel_enforcement", outcome.record["not_covered"])
         self.assertEqual(outcome.verified.returncode, 0, outcome.verified.stdout)
+
+    def test_the_profile_can_be_a_credential(self):
+        status, told = self.outcome("rootless").by_credential
+        self.assertEqual(status, 0, told)
+        self.assertIn('"judgement":"verified"', told)
 
     def test_router_on_the_host_shows_the_hosts_address_alone(self):
         outcome = self.outcome("host")
