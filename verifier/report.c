@@ -37,8 +37,8 @@ const char *report_meaning(enum judgement judgement)
 	case JUDGEMENT_VERIFIED:
 		return "The record stands, and every probe showed what it must.";
 	case JUDGEMENT_REFUSED:
-		return "The record is false, or of something else: rely on nothing in "
-		       "it.";
+		return "Something of it is false, missing, or of something else: rely on "
+		       "nothing in it.";
 	case JUDGEMENT_UNMATCHED:
 		return "The record stands, and says that the host does not do what it "
 		       "must.";
