@@ -237,6 +237,7 @@ def host_shell(host, script, *arguments, **words):
     site = host.site
     return host.run("/bin/sh", "-ec", script.format(
         lib=site["install_dir"], table=site["table"], worker=site["worker_unit"],
+        proxy=site["proxy_unit"],
         user=site["workload_user"], run=site["runtime_dir"], store=STORE, etc=ETC,
         socket=site["engine"]["socket"], **words), "sh", *arguments)
 

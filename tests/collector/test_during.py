@@ -190,6 +190,14 @@ AT_THE_END = [
     Row("a store that cannot be written", {KEEPING: sh(READ_ONLY)}, "Read-only file system",
         status=4, mend="umount {store}", window=45),
 ]
+# After everything that was observed, and before it is kept.
+CHANGED = [
+    Row("a program that is replaced", {"failed_start: measuring what is left": sh(CONTENT)},
+        "net-policy: is not the release's", mend=REAL, window=45),
+    Row("a proxy that ends", {"failed_start: measuring what is left":
+        sh("systemctl stop {proxy}")}, "is inactive, not active", mend="systemctl start {proxy}",
+        window=45),
+]
 ENGINE = [
     Row("an engine with another runtime", {"expiry: worker agent measured": sh(ANOTHER_RUNTIME)},
         "container engine: its identity changed during the collection", mend=FORMER_RUNTIME,
@@ -237,7 +245,7 @@ class During(unittest.TestCase):
         check_side_by_side(self, [
             Rows("dur-engine", ENGINE + RULES[2:6]), Rows("dur-end", AT_THE_END + CONTAINERS[:2]),
             Rows("dur-rules", RULES[:2] + RULES[6:] + CONTAINERS[2:4]),
-            Rows("dur-inside", CONTAINERS[4:] + LEAKY)])
+            Rows("dur-inside", CHANGED + CONTAINERS[4:] + LEAKY)])
 
 
 if __name__ == "__main__":
