@@ -106,8 +106,11 @@ net-collector_libraries := $(collector_libraries)
 tests += unit:tests/collector/test_messages.py
 tests += lab@900:tests/collector/test_collect.py
 tests += lab@900:tests/collector/test_refusals.py
-# tests/collector/test_during.py is run by hand: what it disturbs races with the
-# collection's own steps on a busy machine.
+# Disturbed while it runs, at moments that do not race: tests/collector/moments.py.
+tests += lab@900:tests/collector/test_tampered.py
+tests += lab@900:tests/collector/test_during.py
+tests += lab@900:tests/collector/test_signals.py
+tests += lab@900:tests/collector/test_forgery.py
 benches += tests/collector/bench_collect.py
 tests += lab@900:tests/collector/test_bindings.py
 tests += lab@900:tests/collector/test_doctor.py

@@ -46,9 +46,9 @@ EXPIRED = "failed_start: starting the worker on the expired profile"
 
 RULES = [
     Row("an expired start that succeeds", {EXPIRED: sh(CONTENT)}, "starts on an expired profile",
-        mend=REAL, window=45),
+        mend=REAL, window=25),
     Row("an expired start that is killed", {EXPIRED: sh(KILLED)},
-        "failed with 'signal', not 'exit-code'", mend=REAL, window=45),
+        "failed with 'signal', not 'exit-code'", mend=REAL, window=25),
     Row("a rule more", {"active: worker agent measured":
                         sh("nft add rule inet {table} scoped_output counter")},
         "ruleset differs"),
@@ -184,27 +184,27 @@ def check_unharmed(run):
 
 AT_THE_END = [
     Row("a second collection", {"active: executor agent measured": collect_again}, status=0,
-        also=check_unharmed, window=45),
+        also=check_unharmed, window=25),
     Row("a full store", {KEEPING: sh(FULL)}, "No space left", status=4, mend="umount {store}",
-        window=45),
+        window=25),
     Row("a store that cannot be written", {KEEPING: sh(READ_ONLY)}, "Read-only file system",
-        status=4, mend="umount {store}", window=45),
+        status=4, mend="umount {store}", window=25),
 ]
 # After everything that was observed, and before it is kept.
 CHANGED = [
     Row("a program that is replaced", {"failed_start: measuring what is left": sh(CONTENT)},
-        "net-policy: is not the release's", mend=REAL, window=45),
+        "net-policy: is not the release's", mend=REAL, window=25),
     Row("a proxy that ends", {"failed_start: measuring what is left":
         sh("systemctl stop {proxy}")}, "is inactive, not active", mend="systemctl start {proxy}",
-        window=45),
+        window=25),
 ]
 ENGINE = [
     Row("an engine with another runtime", {"expiry: worker agent measured": sh(ANOTHER_RUNTIME)},
         "container engine: its identity changed during the collection", mend=FORMER_RUNTIME,
-        window=45),
+        window=25),
     Row("another engine", {"failed_start: measuring what is left": sh(with_engine(ANOTHER_ENGINE))},
         "container engine: its identity changed during the collection",
-        mend=with_engine(FORMER_ENGINE), window=45),
+        mend=with_engine(FORMER_ENGINE), window=25),
 ]
 
 # --- leaks -----------------------------------------------------------------------------------

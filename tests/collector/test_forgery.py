@@ -80,7 +80,7 @@ def rows():
         Row("all that the kernel denies",
             {"active: daemon agent started": connect_first,
              READY: attempt("/agent/socket", "/daemon.sock"), AT_GATE: attempt("/gate")},
-            status=0, also=check_whole, window=45),
+            status=0, also=check_whole, window=25),
         Row("a traced candidate", {READY: hold("{user}", "/agent/agent.sock {run} trace")},
             "candidate: process ", "is traced by process", mend=LET_GO),
         Row("a worker's agent that root traces", {READY: hold("root", "/agent/socket {run} trace")},

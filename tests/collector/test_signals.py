@@ -41,7 +41,7 @@ def check_recovery(run):
 def rows(number, *words, **more):
     name = signal.Signals(number).name
     return [Row(f"{name} in {phase}", {at: sent(number)}, *words,
-                window=45 if phase == "failed_start" else 60, **more)
+                window=25 if phase == "failed_start" else 60, **more)
             for phase, at in MOMENTS.items()]
 
 

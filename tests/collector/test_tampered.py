@@ -28,7 +28,7 @@ TAMPERED = [
     tampered("executor", "active: sibling container started", "executor agent: "),
     tampered("net-once after the stop", "stop_rollback: stopping the worker", "net-once: "),
     tampered("net-once after the failed start",
-             "failed_start: starting the worker on the expired profile", "net-once: ", window=45),
+             "failed_start: starting the worker on the expired profile", "net-once: ", window=25),
 ]
 
 # The last argument of each position's agent.
