@@ -33,7 +33,7 @@ release_documents := candidate-image.tar catalog.json release.json targets.json
 # What the default site is rendered to, but for what carries a uid, belongs to another
 # package or is the workload user's: that is `net-site render`'s, on the host.
 default_units := netproof-guard.service netproof-proxy.service netproof-worker.service
-documents := README.md docs/design.md docs/threat-model.md \
+documents := README.md docs/capabilities.md docs/design.md docs/threat-model.md \
 	$(BUILD)/docs/troubleshooting.md
 
 # $(call into,DIR,MODE,FILES)

@@ -10,7 +10,7 @@
 
 #include "common/own.h"
 
-/* Which step needs which is a table in docs/design.md, "Privilege". */
+/* Which step needs which is a table in docs/capabilities.md. */
 static const unsigned int kept[] = {
 	CAP_CHOWN,   CAP_DAC_OVERRIDE, CAP_FOWNER,     CAP_KILL,
 	CAP_SETGID,  CAP_SETUID,       CAP_SETPCAP,    CAP_NET_ADMIN,

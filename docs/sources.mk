@@ -55,3 +55,4 @@ $(BUILD)/docs/troubleshooting.md: FORCE
 
 tests += docs:tests/docs/test_completion.py
 tests += docs:tests/docs/test_pages.py
+tests += policy:tests/docs/test_capabilities.py

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// collector/confine: what is kept is what docs/design.md lists, and no more; what could
-// change the host under the collection dies by SIGSYS. Each case is a process of its own.
+// collector/confine: what is kept is what docs/capabilities.md lists, and no more; what
+// could change the host under the collection dies by SIGSYS. Each case is a process of
+// its own.
 #include "tests/unit/unit.h"
 
 #include <fcntl.h>
@@ -31,10 +32,10 @@ static void run(int (*function)(void *context), void *context,
 
 /* --- capabilities ----------------------------------------------------------------- */
 
-/* The names in the first column of the table in "### Privilege" of docs/design.md. */
+/* The names in the first column of the table in docs/capabilities.md. */
 static uint64_t read_documented(void)
 {
-	OWN(own_file) FILE *file = fopen("docs/design.md", "re");
+	OWN(own_file) FILE *file = fopen("docs/capabilities.md", "re");
 	bool is_privilege = false;
 	uint64_t found = 0;
 	char line[4096];
@@ -44,7 +45,8 @@ static uint64_t read_documented(void)
 		char *end = strstr(line, "` |"), *at = line;
 
 		if (line[0] == '#')
-			is_privilege = strcmp(line, "### Privilege\n") == 0;
+			is_privilege =
+				strcmp(line, "## net-collector and net-preflight\n") == 0;
 		if (!is_privilege || strncmp(line, "| `CAP_", 7) != 0 || !end)
 			continue;
 		*end = '\0';
