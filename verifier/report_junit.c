@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // JUnit XML: one suite for each record, one case for the record and each probe.
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -43,11 +44,19 @@ static void add_findings(struct buffer *out, const struct verdict *verdict)
 	buffer_print(out, "\n      </%s>", is_error ? "error" : "failure");
 }
 
+/* Readers that find a case without a time drop it, or the whole report. */
+static void add_time(struct buffer *out, int64_t us)
+{
+	buffer_print(out, "time=\"%" PRId64 ".%06" PRId64 "\"", us / 1000000,
+		     us % 1000000);
+}
+
 static void add_record_case(struct buffer *out, const struct report_entry *entry)
 {
 	char line[DIAG_PLACE_SIZE + DIAG_TEXT_SIZE];
 
-	buffer_print(out, "    <testcase classname=\"netproof\" name=\"record\">");
+	buffer_print(out, "    <testcase classname=\"netproof\" name=\"record\" "
+			  "time=\"0\">");
 	if (!entry->verdict) {
 		open_problem(out, "error", "could-not-tell",
 			     diag_render(entry->undecided, line, sizeof(line)));
@@ -64,8 +73,10 @@ static void add_probe_case(struct buffer *out, const struct record_phase *phase,
 	const char *word = report_probe_word(probe);
 	char message[160];
 
-	buffer_print(out, "    <testcase classname=\"netproof.%s\" name=\"%s %zu\">",
+	buffer_print(out, "    <testcase classname=\"netproof.%s\" name=\"%s %zu\" ",
 		     phase_names[phase->phase], probe->id, number);
+	add_time(out, probe->evidence.elapsed_us);
+	buffer_add_byte(out, '>');
 	if (strcmp(word, "ok") != 0) {
 		bool is_error = probe->matched;
 
@@ -81,6 +92,7 @@ static void add_probe_case(struct buffer *out, const struct record_phase *phase,
 /* How many cases a suite has, and how many of them fail or are in error. */
 struct tally {
 	size_t tests, failures, errors;
+	int64_t elapsed_us;
 };
 
 static struct tally count_cases(const struct report_entry *entry)
@@ -102,6 +114,7 @@ static struct tally count_cases(const struct report_entry *entry)
 			tally.tests++;
 			tally.failures += !probe->matched;
 			tally.errors += probe->matched && !probe->conclusive;
+			tally.elapsed_us += probe->evidence.elapsed_us;
 		}
 	return tally;
 }
@@ -121,8 +134,10 @@ static void add_junit(struct buffer *out, const struct report_entry *entry, size
 	buffer_print(out, "  <testsuite name=\"");
 	markup_add(out, entry->record_sha256);
 	buffer_print(out,
-		     "\" tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"0\">\n",
+		     "\" tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"0\" ",
 		     tally.tests, tally.failures, tally.errors);
+	add_time(out, tally.elapsed_us);
+	buffer_print(out, ">\n");
 	add_record_case(out, entry);
 	if (entry->verdict && entry->verdict->judgement != JUDGEMENT_REFUSED) {
 		const struct record *record = &entry->case_->record;

@@ -218,9 +218,14 @@ class FormatTest(unittest.TestCase):
                     suite = root.find("testsuite")
                     self.assertEqual(suite.get("failures"), "0")
                     self.assertEqual(int(suite.get("tests")), len(suite.findall("testcase")))
+                    # Jenkins and others drop cases, or whole reports, without a time.
+                    times = [float(case.get("time")) for case in suite.findall("testcase")]
+                    self.assertAlmostEqual(sum(times), float(suite.get("time")), places=5)
                 elif name == "sarif":
                     results = json.loads(done.stdout)["runs"][0]["results"]
                     self.assertEqual([r["kind"] for r in results], ["pass"])
+                    # SARIF 2.1.0, 3.27.10: of what is no failure the level is "none".
+                    self.assertEqual([r["level"] for r in results], ["none"])
                 elif name == "tap":
                     self.check_words(name, done.stdout)
                     self.assertNotIn("not ok", done.stdout)
