@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 import xml.etree.ElementTree
 
@@ -232,6 +233,18 @@ class FormatTest(unittest.TestCase):
                     self.assertNotIn("1..0", done.stdout)
                 elif name == "html":
                     self.assertNotRegex(done.stdout, r"(?i)<script|https?://|url\(")
+
+    def test_prove_agrees(self):
+        """TAP's best known reader passes what is verified, and nothing else."""
+        for change, passes in ((None, True), (self.inconclusive, False), (self.refused, False)):
+            shown = dict(self.outputs(change))["tap"].stdout
+            with tempfile.NamedTemporaryFile("w", suffix=".tap") as file:
+                file.write(shown)
+                file.flush()
+                done = subprocess.run(["prove", "--exec", "cat", file.name],
+                                      capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode == 0, passes, done.stdout)
+            self.assertNotIn("Parse errors", done.stdout)
 
     def test_inconclusive_is_an_error(self):
         for name, done in self.outputs(self.inconclusive):
