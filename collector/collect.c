@@ -69,6 +69,17 @@ static int check_same_host(struct session *session, struct diag *diag)
 	return error ? error : session_check_clock(session, diag);
 }
 
+/* What the bindings found of the programs and the proxy must still be so: what was
+ * observed in between, was observed of them. */
+static int check_same_programs(struct session *session, struct diag *diag)
+{
+	struct release_programs programs;
+	struct unit_state proxy;
+	int error = inspect_programs(session, &programs, diag);
+
+	return error ? error : inspect_proxy(session, &proxy, diag);
+}
+
 static int keep_record(struct session *session, struct collect_result *result,
 		       struct diag *diag)
 {
@@ -113,6 +124,8 @@ static int collect(struct session *session, struct collect_result *result,
 		return failed;
 	}
 	error = check_same_host(session, diag);
+	if (!error)
+		error = check_same_programs(session, diag);
 	if (!error) {
 		session_step(session, "keeping the record");
 		error = keep_record(session, result, diag);
