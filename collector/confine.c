@@ -12,9 +12,8 @@
 
 /* Which step needs which is a table in docs/capabilities.md. */
 static const unsigned int kept[] = {
-	CAP_CHOWN,   CAP_DAC_OVERRIDE, CAP_FOWNER,     CAP_KILL,
-	CAP_SETGID,  CAP_SETUID,       CAP_SETPCAP,    CAP_NET_ADMIN,
-	CAP_NET_RAW, CAP_SYS_ADMIN,    CAP_SYS_PTRACE,
+	CAP_CHOWN,   CAP_DAC_OVERRIDE, CAP_KILL,    CAP_SETGID,    CAP_SETUID,
+	CAP_SETPCAP, CAP_NET_ADMIN,    CAP_NET_RAW, CAP_SYS_ADMIN, CAP_SYS_PTRACE,
 };
 
 /* By name, because it holds for every child as well: the engine's client, systemctl,

@@ -193,7 +193,8 @@ def cases(s):
          "is inactive, not active"),
         ("proxy elsewhere", s.other_cgroup, "is in the cgroup 'elsewhere'"),
         ("another program for the proxy", lambda: s.drop_in(
-            proxy, "[Service]\\nExecStart=\\nExecStart=/usr/bin/sleep 600\\n", True),
+            proxy, "[Service]\\nType=exec\\nExecStart=\\n"
+                   "ExecStart=/usr/bin/sleep 600\\n", True),
          "runs another program"),
         ("proxy on another port", lambda: s.drop_in(
             proxy, f"[Service]\\nExecStart=\\nExecStart={lib}/net-proxy "
