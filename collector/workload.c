@@ -15,6 +15,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <linux/capability.h>
 #include <linux/if_link.h>
 #include <linux/nsfs.h>
 #include <linux/rtnetlink.h>
@@ -59,6 +60,8 @@ static bool is_over(int error, const char *folder)
 struct look {
 	const struct workload *workload;
 	pid_t in_flight; /* has descriptors waiting in a queue; 0: none has */
+	pid_t capable;   /* has capabilities in the host's user namespace; 0: none has */
+	unsigned long long capabilities; /* which */
 };
 
 enum protocol { PROTOCOL_GONE, PROTOCOL_UNIX, PROTOCOL_NETLINK, PROTOCOL_OTHER };
@@ -180,8 +183,18 @@ static int judge_descriptors(struct look *look, pid_t pid, const char *folder,
 
 struct status {
 	bool is_subject;
+	bool is_itself; /* its effective uid is a subject's: no setuid program */
 	unsigned long long capabilities; /* permitted */
 };
+
+#define CAPABILITY(name_) (1ULL << (name_))
+
+/* With these no packet passes, and no other capability is to be had. systemd itself gives
+ * the first to managers of regular accounts. */
+static const unsigned long long harmless_capabilities =
+	CAPABILITY(CAP_WAKE_ALARM) | CAPABILITY(CAP_BLOCK_SUSPEND) |
+	CAPABILITY(CAP_NET_BIND_SERVICE) | CAPABILITY(CAP_IPC_LOCK) |
+	CAPABILITY(CAP_SYS_NICE);
 
 static int read_status(const struct workload *workload, const char *folder,
 		       struct status *ret_status, struct diag *diag)
@@ -206,6 +219,7 @@ static int read_status(const struct workload *workload, const char *folder,
 			   &ids[3]) != 4)
 			continue;
 		has_ids = true;
+		status.is_itself = is_subject(workload, ids[1]);
 		for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
 			status.is_subject |= is_subject(workload, ids[i]);
 	}
@@ -213,6 +227,7 @@ static int read_status(const struct workload *workload, const char *folder,
 		return is_over(errno, folder)
 			       ? 0
 			       : diag_fail(diag, errno, path, "tells no uid");
+	status.capabilities &= ~harmless_capabilities;
 	*ret_status = status;
 	return 0;
 }
@@ -234,26 +249,23 @@ static int read_namespace(const char *folder, const char *kind, uint64_t *ret_in
 	return 0;
 }
 
-static int judge_capabilities(const struct look *look, pid_t pid, const char *folder,
+/* One that is gone a moment later was a program with a capability of its own, like ping:
+ * kept in mind, and looked for again. */
+static int judge_capabilities(struct look *look, pid_t pid, const char *folder,
 			      const struct status *status, struct diag *diag)
 {
-	char place[64];
 	uint64_t inode;
 	int error;
 
-	if (!status->capabilities)
+	if (!status->capabilities || !status->is_itself)
 		return 0;
 	error = read_namespace(folder, "user", &inode, diag);
 	/* In a user namespace of its own they have no power over the host's network. */
-	if (error || inode != look->workload->self->user_namespace)
-		return error;
-	snprintf(place, sizeof(place), "process %d", pid);
-	return diag_refuse(
-		diag, place,
-		"a process of the workload user's has capabilities (%llx), with "
-		"which packets could pass beside the policy; end it, and take "
-		"them away from whatever started it",
-		status->capabilities);
+	if (!error && inode == look->workload->self->user_namespace) {
+		look->capable = pid;
+		look->capabilities = status->capabilities;
+	}
+	return error;
 }
 
 /* Whether the network namespace belongs to the host's user namespace: then root made it,
@@ -345,7 +357,7 @@ static int judge_processes(struct look *look, struct diag *diag)
 	const struct dirent *entry;
 	int error = 0;
 
-	look->in_flight = 0;
+	look->in_flight = look->capable = 0;
 	while (!error && directory && (errno = 0, (entry = readdir(directory)))) {
 		uint64_t pid;
 
@@ -357,16 +369,39 @@ static int judge_processes(struct look *look, struct diag *diag)
 	return error;
 }
 
-/* Descriptors in a queue are mostly on their way: looked at until there are none. */
+static int refuse_lasting(const struct look *look, struct diag *diag)
+{
+	char place[64];
+
+	if (look->capable) {
+		snprintf(place, sizeof(place), "process %d", look->capable);
+		return diag_refuse(
+			diag, place,
+			"a process of the workload user's has capabilities (%llx), with "
+			"which packets could pass beside the policy; end it, and take "
+			"them away from whatever started it",
+			look->capabilities);
+	}
+	snprintf(place, sizeof(place), "process %d", look->in_flight);
+	return diag_refuse(diag, place,
+			   "a Unix socket of a process of the workload user's has "
+			   "descriptors in flight, which nobody takes: one could be a "
+			   "socket that the policy does not know; end it");
+}
+
+/* Descriptors in a queue are mostly on their way, and programs with a capability soon
+ * gone: looked at until there were none of either, not necessarily at once. */
 static int judge_until_still(struct look *look, struct diag *diag)
 {
 	int64_t end = clock_boot_ms() + FLIGHT_MS;
-	char place[64];
+	bool has_flight = true, has_capable = true;
 
 	for (;;) {
 		int error = judge_processes(look, diag);
 
-		if (error || !look->in_flight)
+		has_flight = has_flight && look->in_flight;
+		has_capable = has_capable && look->capable;
+		if (error || (!has_flight && !has_capable))
 			return error;
 		if (clock_boot_ms() >= end)
 			break;
@@ -375,11 +410,10 @@ static int judge_until_still(struct look *look, struct diag *diag)
 		if (error)
 			return error;
 	}
-	snprintf(place, sizeof(place), "process %d", look->in_flight);
-	return diag_refuse(diag, place,
-			   "a Unix socket of a process of the workload user's has "
-			   "descriptors in flight, which nobody takes: one could be a "
-			   "socket that the policy does not know; end it");
+	/* Of what was not there once, nothing is said. */
+	if (!has_capable)
+		look->capable = 0;
+	return refuse_lasting(look, diag);
 }
 
 /* --- packet sockets and devices --------------------------------------------------- */

@@ -8,4 +8,5 @@ systemd-run --quiet --unit=alone --uid=$WORKLOAD -p PrivateNetwork=yes sleep 600
 printf "[Socket]\nListenStream=/run/quiet\n" >/etc/systemd/system/quiet.socket
 printf "[Service]\nUser=$WORKLOAD\nExecStart=/bin/cat\n" >/etc/systemd/system/quiet.service
 drop_in $WORKER Nice=5 MemoryMax=1G TasksMax=50 CPUWeight=50 LogLevelMax=info TimeoutStopFailureMode=abort
-systemctl start quiet.socket"""
+systemctl start quiet.socket
+systemd-run --quiet --unit=binder --uid=$WORKLOAD -p AmbientCapabilities=CAP_NET_BIND_SERVICE sleep 600"""
