@@ -143,7 +143,7 @@ def main():
         world.endpoints = world.write("endpoints.json", endpoints)
         profile = world.open_window()
         whole = Cost()
-        for _ in range(3 * ROUNDS):
+        for _ in range(6 * ROUNDS):
             measure(world.host, groups, [w.NET_POLICY, "diff",
                                          *world.of_site("--profile", profile)], whole)
         figures["diff_32_endpoints_cpu_ms"] = round(whole.cpu * 1000, 1)
