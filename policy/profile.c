@@ -120,8 +120,9 @@ static int check_item(const char *name, const struct endpoint_list *list, size_t
 		return refuse_item(name, list, index, "address", diag, fault);
 	for (size_t i = 0; i < index; i++)
 		if (is_same(&list->items[i], &list->items[index]))
-			return refuse_item(name, list, index, NULL, diag,
-					   "the same endpoint as an earlier one");
+			return refuse_item(
+				name, list, index, NULL, diag,
+				"the same endpoint as an earlier one; remove one");
 	return 0;
 }
 
@@ -145,7 +146,9 @@ static int check_apart(const char *name, const struct endpoint_list *trusted,
 		for (size_t j = 0; j < trusted->count; j++)
 			if (is_same(&candidates->items[i], &trusted->items[j]))
 				return refuse_item(name, candidates, i, NULL, diag,
-						   "also in trusted_tcp");
+						   "also in trusted_tcp; a candidate "
+						   "must not reach what "
+						   "the worker may");
 	return 0;
 }
 
@@ -249,13 +252,16 @@ static int check_enforcement(const struct profile *profile, const struct site *s
 	    PROFILE_WINDOW_MAX_ENFORCEMENT)
 		return refuse_key(name, "expires_at_unix", diag,
 				  "more than %d s after issued_at_unix, the longest "
-				  "window of mode network_enforcement",
+				  "window of mode network_enforcement; issue one for a "
+				  "shorter window",
 				  PROFILE_WINDOW_MAX_ENFORCEMENT);
 	if (!profile_has_site_candidates(profile, site))
-		return refuse_key(
-			name, "candidate_tcp", diag, "not exactly the site's %s",
-			site->router_namespace == SITE_ROUTER_HOST ? "router and proxy"
-								   : "proxy");
+		return refuse_key(name, "candidate_tcp", diag,
+				  "not exactly the site's %s; issue a new profile for "
+				  "this site",
+				  site->router_namespace == SITE_ROUTER_HOST
+					  ? "router and proxy"
+					  : "proxy");
 	return 0;
 }
 

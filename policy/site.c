@@ -136,7 +136,7 @@ static int check_engine_kind(const struct json_at *root, struct diag *diag)
 	if (!text || strcmp(text, engine_kinds[SITE_ENGINE_DOCKER]) == 0)
 		return 0;
 	return json_refuse(&kind, diag,
-			   "the engine \"%.64s\" is not supported; docker is", text);
+			   "the engine \"%.64s\" is not supported; use docker", text);
 }
 
 static int refuse_key(const struct json_at *root, const char *key, struct diag *diag,
@@ -150,17 +150,21 @@ static int check_site(const struct json_at *root, const struct site *site,
 		      struct diag *diag)
 {
 	if (strcmp(site->guard_unit, site->worker_unit) == 0)
-		return refuse_key(root, "guard_unit", diag, "the same as worker_unit");
+		return refuse_key(root, "guard_unit", diag,
+				  "the same as worker_unit; give each its own");
 	if (strcmp(site->proxy_unit, site->worker_unit) == 0)
-		return refuse_key(root, "proxy_unit", diag, "the same as worker_unit");
+		return refuse_key(root, "proxy_unit", diag,
+				  "the same as worker_unit; give each its own");
 	if (strcmp(site->proxy_unit, site->guard_unit) == 0)
-		return refuse_key(root, "proxy_unit", diag, "the same as guard_unit");
+		return refuse_key(root, "proxy_unit", diag,
+				  "the same as guard_unit; give each its own");
 	if (strcmp(site->proxy.address, site->router.address) == 0 &&
 	    site->proxy.port == site->router.port)
-		return refuse_key(root, "proxy", diag, "the same endpoint as router");
+		return refuse_key(root, "proxy", diag,
+				  "the same endpoint as router; give each its own");
 	if (site->executor_uid == site->candidate_uid)
 		return refuse_key(root, "executor_uid", diag,
-				  "the same as candidate_uid");
+				  "the same as candidate_uid; give each its own");
 	for (size_t i = 0; i < site->foreign_accepted_count; i++)
 		for (size_t j = 0; j < i; j++) {
 			struct json_at list = {root, "foreign_accepted", 0, NULL};
@@ -169,7 +173,7 @@ static int check_site(const struct json_at *root, const struct site *site,
 				   site->foreign_accepted[j]) == 0)
 				return json_refuse(
 					&(struct json_at){&list, NULL, i, NULL}, diag,
-					"the same as item %zu", j);
+					"the same as item %zu; remove one", j);
 		}
 	return 0;
 }

@@ -49,13 +49,16 @@ static int check_cgroup(const struct site *site, struct diag *diag)
 	line = strncmp(bytes.data, "0::/", 4) == 0 ? bytes.data
 						   : strstr(bytes.data, "\n0::/");
 	if (!line)
-		return diag_refuse(diag, path, "no cgroup of version 2");
+		return diag_refuse(diag, path,
+				   "no cgroup of version 2; boot with "
+				   "systemd.unified_cgroup_hierarchy=1");
 	line = strstr(line, "0::/") + 4;
 	length = strcspn(line, "\n");
 	if (length != strlen(wanted) || strncmp(line, wanted, length) != 0)
 		return diag_refuse(
 			diag, path,
-			"this is /%.*s, not /%s: only the worker unit installs",
+			"this is /%.*s, not /%s: only the worker unit installs; "
+			"'systemctl start' that one",
 			(int)length, line, wanted);
 	return 0;
 }
@@ -72,14 +75,14 @@ static int check_namespaces(struct diag *diag)
 	if (one.st_ino != two.st_ino || one.st_dev != two.st_dev)
 		return diag_refuse(diag, own,
 				   "not PID 1's cgroup namespace: levels in rules would "
-				   "count from elsewhere");
+				   "count from elsewhere; run it in no container");
 	if (stat("/proc/self/ns/user", &user) != 0)
 		return diag_fail(diag, errno, "/proc/self/ns/user", "cannot be examined");
 	if (user.st_ino != USER_INIT_INODE)
 		return diag_refuse(
 			diag, "/proc/self/ns/user",
 			"not the initial user namespace: uids in rules would be "
-			"others");
+			"others; run it in no container");
 	return 0;
 }
 

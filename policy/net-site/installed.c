@@ -31,7 +31,7 @@ static int look_account(const struct site *site, const char *name,
 	if (account.pw_uid == 0)
 		return diag_refuse(diag, place,
 				   "\"%s\" is uid 0: workloads cannot be "
-				   "root's",
+				   "root's; give another workload_user",
 				   site->workload_user);
 	installed->has_account = true;
 	installed->uid = account.pw_uid;

@@ -106,6 +106,26 @@ nft list tables | grep -vx "table inet $table" | sed 's/^/ruleset has /'
 	echo "ruleset is not the guard"
 """
 
+# A pseudo terminal of the lab's own, and what it was given.
+ON_TERMINAL = """
+import json, os, sys
+sys.path.insert(0, sys.argv[1])
+import terminal
+status, shown = terminal.on_terminal(sys.argv[3:], **json.loads(sys.argv[2]))
+sys.stdout.buffer.write(shown)
+sys.exit(status)
+"""
+
+
+def on_terminal(lab, command, status=None, **variables):
+    """What a terminal inside the lab shows of the command."""
+    done = lab.run("/usr/bin/python3", "-c", ON_TERMINAL, os.path.join(TOP, "tests", "lib"),
+                   json.dumps(variables), *command, check=False)
+    if status is not None and done.returncode != status:
+        raise AssertionError(f"exit status {done.returncode}: {done.stdout}{done.stderr}")
+    return done.stdout
+
+
 MAKING = threading.Lock()
 RELEASES = {}
 RELEASE_FOLDERS = contextlib.ExitStack()

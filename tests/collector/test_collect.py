@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Whole collections in a lab: what a host that enforces must come out as."""
 import json
+import subprocess
 import unittest
 
 import collectlib
@@ -25,7 +26,9 @@ class Collected:
             if not self.has_journal:
                 host.run("/usr/bin/systemctl", "stop", *JOURNAL_UNITS)
             host.prepare(window, **profile)
-            self.done = host.collect("--progress", "json")
+            self.shown = None
+            self.done = host.collect("--progress", "json") if self.has_journal \
+                else self.collect_at_a_terminal(host)
             self.events = [json.loads(line) for line in self.done.stderr.splitlines()
                            if line.startswith("{")]
             self.result = json.loads(self.done.stdout) if self.done.stdout else {}
@@ -36,6 +39,14 @@ class Collected:
             self.post = host.preflight()
             self.verified = host.verify(self.result.get("record_sha256", ""), self.post)
             self.by_credential = self.verify_by_credential(host) if word == "col-rootless" else None
+
+    def collect_at_a_terminal(self, host):
+        """Somebody watches: the progress for people, then the result."""
+        self.shown = collectlib.on_terminal(
+            host.lab, [host.program("net-collector"), "network", "--config",
+                       f"{ETC}/collection.json", "--confirm", collectlib.PHRASE], 3, TERM="xterm")
+        lines = self.shown.splitlines(keepends=True)
+        return subprocess.CompletedProcess([], 3, lines[-1], "".join(lines[:-1]))
 
     def verify_by_credential(self, host):
         """The same verdict by a service of another user's, whose profile is a credential that
@@ -113,6 +124,13 @@ class Collect(unittest.TestCase):
         self.assertEqual(outcome.done.returncode, 3, outcome.done.stderr)
         self.check_whole(outcome, 35)
         self.assertNotIn("router_kernel_enforcement", outcome.record["not_covered"])
+
+    def test_progress_is_coloured_for_a_person(self):
+        shown = self.outcome("host").shown
+        for words in ("\x1b[1mnet-collector: phase active\x1b[0m\n", "\x1b[32m, ok (",
+                      "observed host_address, basis ", "\x1b[1;31m, not matched ("):
+            self.assertIn(words, shown)
+        self.assertNotIn("\x1b", self.outcome("rootless").done.stderr)
 
     def test_thirty_two_endpoints_and_dns(self):
         outcome = self.outcome("many")

@@ -224,12 +224,13 @@ class Doctor(unittest.TestCase):
 
     def what_is_said(self, host):
         """Colours for a terminal alone; init overwrites nothing; who is not root is told."""
-        plain = host.doctor().stdout.encode()
-        command = [labtest.LAB, "exec", "--name", host.lab.name, "--", f"{LIB}/net-collector",
-                   "doctor", "--trusted", TRUSTED]
-        shown = terminal.on_terminal(command, TERM="xterm")[1]
-        if b"\x1b" in shown:
-            self.assertIn(terminal.plain(shown).splitlines()[0], plain.splitlines())
+        plain = host.doctor()
+        command = [f"{LIB}/net-collector", "doctor", "--trusted", TRUSTED]
+        shown = collectlib.on_terminal(host.lab, command, TERM="xterm")
+        self.assertIn("\x1b[2m  # ", shown)
+        words = terminal.plain(shown.encode()).decode()
+        self.assertEqual(words, plain.stdout + plain.stderr)
+        self.assertEqual(collectlib.on_terminal(host.lab, command, NO_COLOR="1"), words)
         before = host.sh(f"sha256sum {ETC}/*.json").stdout
         for part in ("site", "endpoints", "collection"):
             done = host.collector("init", "--trusted", TRUSTED, "--only", part)
