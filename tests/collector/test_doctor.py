@@ -224,6 +224,7 @@ class Doctor(unittest.TestCase):
 
     def what_is_said(self, host):
         """Colours for a terminal alone; init overwrites nothing; who is not root is told."""
+        host.sh(f"rm -f {ETC}/profile.json")
         plain = host.doctor()
         command = [f"{LIB}/net-collector", "doctor", "--trusted", TRUSTED]
         shown = collectlib.on_terminal(host.lab, command, TERM="xterm")
