@@ -188,7 +188,7 @@ def cases(s):
             worker, "[Service]\\nExecStart=\\nExecStart=/usr/bin/sleep 600\\n"),
          "ExecStart is not that of mode network_enforcement"),
         ("worker that restarts", lambda: s.drop_in(worker, "[Service]\\nRestart=always\\n"),
-         "Restart is not that of mode"),
+         'its Restart is "always"'),
         ("proxy down", lambda: s.do(f"systemctl stop {proxy}", f"systemctl start {proxy}"),
          "is inactive, not active"),
         ("proxy elsewhere", s.other_cgroup, "is in the cgroup 'elsewhere'"),
