@@ -223,9 +223,9 @@ systemctl daemon-reload
 # A changed site, a profile for it, and a store with an object.
 EVIDENCE = """set -e
 sed -i 's/org.netproof.run/org.example.run/' /etc/netproof/site.json
-echo '{{"schema":"netproof.endpoints.v1","trusted_loopback_tcp":false,"trusted_dns":[],
-    "trusted_tcp":[{{"address":"198.51.100.1","port":443}}]}}' >/run/endpoints.json
-net-policy issue --site /etc/netproof/site.json --endpoints /run/endpoints.json \
+net-collector init --only endpoints --trusted 198.51.100.1:443
+net-collector init --only collection
+net-policy issue --site /etc/netproof/site.json --endpoints /etc/netproof/endpoints.json \
     --window 200 --out /etc/netproof/profile.json
 mkdir -m 700 /var/lib/netproof-evidence
 echo object >/var/lib/netproof-evidence/{0:064d}
