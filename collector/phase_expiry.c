@@ -186,8 +186,6 @@ static int run_expiry_probes(struct phase_run *run, struct diag *diag)
 	if (is_grouped) {
 		run->list[run->count++] = held;
 		run->list[run->count++] = fresh;
-	}
-	if (is_grouped) {
 		error = phase_look_for_router(run->session, held, diag);
 		if (!error)
 			error = phase_look_for_router(run->session, fresh, diag);
