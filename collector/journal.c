@@ -87,8 +87,11 @@ int journal_create(int folder_fd, const char *site_path, struct journal *ret_jou
 	if (fsync(folder_fd) != 0)
 		return diag_fail(diag, errno, LOCK_FOLDER, "cannot be synced");
 	error = journal_note(&journal, JOURNAL_SITE, site_path, diag);
-	if (error)
+	if (error) {
+		/* Nothing was made yet, so nothing is to be recovered. */
+		unlinkat(folder_fd, JOURNAL_FILE_NAME, 0);
 		return error;
+	}
 	*ret_journal = journal;
 	journal = (struct journal)JOURNAL_INIT;
 	return 0;

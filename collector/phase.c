@@ -169,14 +169,15 @@ int phase_begin(struct session *session, enum phase_name name, struct phase_run 
 
 int phase_end(struct phase_run *run, enum ruleset_state state, struct diag *diag)
 {
-	int error = positions_finish_phase(run->session, run->phase, diag);
+	/* First: whatever else differs may do so for the clock's sake. */
+	int error = session_check_clock(run->session, diag);
 
+	if (!error)
+		error = positions_finish_phase(run->session, run->phase, diag);
 	if (!error)
 		error = inspect_again(run->session, diag);
 	if (!error)
 		error = rules_finish_phase(run->session, state, run->phase, diag);
-	if (!error)
-		error = session_check_clock(run->session, diag);
 	if (!error)
 		error = probes_close(run->set, diag);
 	if (!error)

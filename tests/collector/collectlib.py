@@ -26,12 +26,13 @@ TIMEOUTS = {"connect_ms": 1500, "check_ms": 4000, "accept_ms": 1500, "dns_ms": 1
             "proxy_ms": 1500}
 
 
-def make_release(folder, timeouts=None, **targets):
+def make_release(folder, timeouts=None, build=None, **targets):
     """A release of the build in `folder`, with targets of a lab's; its document."""
-    build = os.environ.get("BUILD", "build")
+    build = build or os.environ.get("BUILD", "build")
     out = os.path.join(folder, "bin")
     subprocess.run(["make", "--silent", "release", f"RELEASE_OUT={out}", f"BUILD={build}",
-                    f"SOURCE_REVISION={REVISION}"], cwd=TOP, check=True,
+                    f"SOURCE_REVISION={REVISION}",
+                    f"TEST_CLOCK={1 if build.endswith('clock') else ''}"], cwd=TOP, check=True,
                    stdout=subprocess.DEVNULL)
     with open(os.path.join(out, "release.json"), encoding="utf-8") as source:
         release = json.load(source)
@@ -131,13 +132,13 @@ RELEASES = {}
 RELEASE_FOLDERS = contextlib.ExitStack()
 
 
-def shared_release(timeouts):
+def shared_release(timeouts, build=None):
     """The folder of a release with these time-outs: made once, gone with the process."""
-    key = json.dumps(timeouts, sort_keys=True)
+    key = json.dumps([timeouts, build], sort_keys=True)
     with MAKING:
         if key not in RELEASES:
             folder = RELEASE_FOLDERS.enter_context(tempfile.TemporaryDirectory())
-            RELEASES[key] = folder, make_release(folder, timeouts)
+            RELEASES[key] = folder, make_release(folder, timeouts, build)
     return RELEASES[key]
 
 
@@ -164,8 +165,9 @@ class Host:
     """One lab, ready for collections. Use as a context manager."""
 
     def __init__(self, word, router_namespace="rootless-netns", endpoints=1, timeouts=None,
-                 lab_options=(), **site):
+                 lab_options=(), build=None, **site):
         self.word = word
+        self.build = build
         self.endpoint_count = endpoints
         self.site = make_site(router_namespace, **site)
         self.timeouts = timeouts
@@ -178,7 +180,7 @@ class Host:
     def __enter__(self):
         with contextlib.ExitStack() as stack:
             self.folder = stack.enter_context(tempfile.TemporaryDirectory())
-            self.release_folder, self.release = shared_release(self.timeouts)
+            self.release_folder, self.release = shared_release(self.timeouts, self.build)
             site_path = self.write_local("site.json", self.site)
             files = [f"{self.release_folder}/bin/{name}:{ETC}/{name}"
                      for name in ("release.json", "targets.json", "catalog.json")]

@@ -40,6 +40,18 @@ agent_of() { # WORDS: the probe agents in whose cgroup's name they are
 }
 collector() { pidof net-collector | tr ' ' '\n' | sort -n | head -1; }
 in_engine() { nsenter -t $(pgrep -x dockerd | head -1) -n "$@"; } # its network namespace
+in_engine_stays() { # UNIT COMMAND...: there until the lab ends
+	unit=$1; shift
+	systemd-run --quiet --unit=$unit -- nsenter -t $(pgrep -x dockerd | head -1) -n "$@"
+}
+take_tcp() { # PORT HOW [ADDRESS PORT]: a listener there; see taker.py
+	in_engine_stays taker$1 /usr/bin/python3 $FAULTS/taker.py tcp "$@"
+	await sh -c "nsenter -t $(pgrep -x dockerd | head -1) -n ss -Htln | grep -q :$1"
+}
+take_dns() { # PORT: one that answers every question
+	in_engine_stays taker$1 /usr/bin/python3 $FAULTS/taker.py dns "$@"
+	await sh -c "nsenter -t $(pgrep -x dockerd | head -1) -n ss -Huln | grep -q :$1"
+}
 await() { # COMMAND: until it succeeds, half a minute at most
 	for i in $(seq 300); do
 		if "$@" >/dev/null 2>&1; then return; fi

@@ -11,7 +11,7 @@ import row as rows
 from host import ETC, FaultHost, collectlib
 
 # Room for the phases before the expiry on a machine that is busy with other labs.
-WINDOW_SECONDS = 30
+WINDOW_SECONDS = 45
 END_SECONDS = 420
 
 

@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A longer window."""
 LAYER = "time"
-WINDOW = 45
+WINDOW = 90

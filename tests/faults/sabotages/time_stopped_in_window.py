@@ -3,6 +3,6 @@
 LAYER = "time"
 WHEN = "worker agent measured"
 DO = """for p in $(pidof net-collector); do kill -STOP $p; done
-sleep 31
+sleep 46
 for p in $(pidof net-collector); do kill -CONT $p; done"""
 REFUSED = "the window ended meanwhile"
