@@ -86,7 +86,7 @@ judge_altered_sources := tests/verifier/judge_altered.c
 judge_altered_archives := verifier policy common
 judge_altered_libraries := jansson nettle
 # Nothing can be changed unseen; TAMPER_ALL=1 tries every bit and byte.
-tests += unit@600:tests/verifier/test_tamper.py
+tests += unit@1200:tests/verifier/test_tamper.py
 tests += unit:tests/verifier/test_boundaries.py
 tests += unit:tests/verifier/test_documents.py
 

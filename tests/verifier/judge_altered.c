@@ -6,8 +6,8 @@
 // the document to alter, from byte FROM up to TO; of the bits and truncations each
 // BITSth is tried, of the bytes put in each BYTESth. Whatever of the documents' digests
 // a forger could make anew is made anew. Standard input has a line for each stretch of
-// the document: "FROM TO free|bound CODE...", and what no line covers may be refused
-// for the codes of the line "0 0 bound CODE...". Prints the cases that were not refused
+// the document: "FROM TO free|bound CODE..."; what no line covers may be refused for the
+// codes of the first, "0 0 bound CODE...". Prints the cases that were not refused
 // for such a code, and counts.
 #include "tests/verifier/judging.h"
 
@@ -33,8 +33,8 @@ struct stretch {
 struct run {
 	struct bytes documents[ARRAY_SIZE(words)];
 	int word;
-	const struct stretch **owners; /* of each byte of the altered document */
-	const struct stretch *structure;
+	struct stretch *owners; /* of each byte of the altered document */
+	struct stretch structure;
 	struct case_files *files;
 	struct verify_case *case_;
 	char *record; /* the record, with digests made anew */
@@ -209,8 +209,8 @@ static void flip_bits(struct run *run)
 		size_t i = bit / 8;
 
 		data[i] = (char)(bytes->data[i] ^ 1 << bit % 8);
-		try_one(run, "bit flipped", data, bytes->size, i, bit % 8, run->owners[i],
-			run->owners[i]);
+		try_one(run, "bit flipped", data, bytes->size, i, bit % 8,
+			&run->owners[i], &run->owners[i]);
 		memcpy(data, bytes->data, bytes->size);
 	}
 }
@@ -221,7 +221,8 @@ static void truncate_everywhere(struct run *run)
 	OWN(own_pointer) char *data = copy_of(bytes);
 
 	for (size_t i = run->from; i < run->to; i += run->every_bit) {
-		try_one(run, "truncated", data, i, i, 0, run->structure, run->structure);
+		try_one(run, "truncated", data, i, i, 0, &run->structure,
+			&run->structure);
 		memcpy(data, bytes->data, bytes->size);
 	}
 }
@@ -230,13 +231,13 @@ static void truncate_everywhere(struct run *run)
 static void insert_byte(struct run *run, char *data, size_t i, size_t byte)
 {
 	const struct bytes *bytes = &run->documents[run->word];
-	const struct stretch *before = run->owners[i ? i - 1 : 0];
+	const struct stretch *before = &run->owners[i ? i - 1 : 0];
 
 	memcpy(data, bytes->data, i);
 	data[i] = (char)byte;
 	memcpy(data + i + 1, bytes->data + i, bytes->size - i);
 	try_one(run, "byte inserted", data, bytes->size + 1, i, byte, before,
-		i < bytes->size ? run->owners[i] : before);
+		i < bytes->size ? &run->owners[i] : before);
 }
 
 static void insert_everywhere(struct run *run)
@@ -249,43 +250,39 @@ static void insert_everywhere(struct run *run)
 		insert_byte(run, data, n / 256, n % 256);
 }
 
-static struct stretch *read_stretch(char *line, size_t *ret_from, size_t *ret_to)
+static struct stretch read_stretch(char *line, size_t *ret_from, size_t *ret_to)
 {
-	struct stretch *stretch = calloc(1, sizeof(*stretch));
+	struct stretch stretch = {0};
 	char *rest = NULL, *word = strtok_r(line, " \n", &rest);
 
-	if (!stretch || !word)
-		abort();
-	*ret_from = strtoul(word, NULL, 10);
+	*ret_from = word ? strtoul(word, NULL, 10) : 0;
 	word = strtok_r(NULL, " \n", &rest);
 	*ret_to = word ? strtoul(word, NULL, 10) : 0;
 	word = strtok_r(NULL, " \n", &rest);
-	stretch->is_free = word && strcmp(word, "free") == 0;
+	stretch.is_free = word && strcmp(word, "free") == 0;
 	while ((word = strtok_r(NULL, " \n", &rest)))
-		stretch->codes.has[find_code(word)] = true;
+		stretch.codes.has[find_code(word)] = true;
 	return stretch;
 }
 
-/* The stretches live as long as the process. */
+/* The line of what no other covers comes first. */
 static void read_stretches(struct run *run)
 {
-	size_t size = run->documents[run->word].size, from, to;
+	size_t size = run->documents[run->word].size, from = 0, to = 0;
 	char line[1024];
 
 	run->owners = calloc(size + 1, sizeof(*run->owners));
-	if (!run->owners)
+	if (!run->owners || !fgets(line, sizeof(line), stdin))
 		abort();
+	run->structure = read_stretch(line, &from, &to);
+	for (size_t i = 0; i <= size; i++)
+		run->owners[i] = run->structure;
 	while (fgets(line, sizeof(line), stdin)) {
-		const struct stretch *stretch = read_stretch(line, &from, &to);
+		struct stretch stretch = read_stretch(line, &from, &to);
 
-		if (from == to)
-			run->structure = stretch;
 		for (size_t i = from; i < to && i < size; i++)
 			run->owners[i] = stretch;
 	}
-	for (size_t i = 0; run->structure && i <= size; i++)
-		if (!run->owners[i])
-			run->owners[i] = run->structure;
 }
 
 static int read_documents(struct run *run, char **paths)
@@ -353,8 +350,6 @@ int main(int argc, char **argv)
 	    read_documents(&run, argv + 1) != 0 || read_arguments(&run, argv + 7) != 0)
 		return 2;
 	read_stretches(&run);
-	if (!run.structure)
-		return 2;
 	read_base(&run);
 	flip_bits(&run);
 	truncate_everywhere(&run);
