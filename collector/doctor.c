@@ -193,8 +193,15 @@ static void mend_unit_files(const struct remedy *remedy)
 
 static void mend_unit_loads(const struct remedy *remedy)
 {
-	PUT(remedy, "systemctl daemon-reload && systemctl try-restart %s",
-	    remedy->diag->place);
+	const struct site *site = &remedy->session->site;
+	const char *const units[] = {site->guard_unit, site->proxy_unit,
+				     site->worker_unit};
+
+	/* A file that others could change is named, not its unit: that is by hand. */
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
+		if (strcmp(remedy->diag->place, units[i]) == 0)
+			PUT(remedy, "systemctl daemon-reload && systemctl try-restart %s",
+			    units[i]);
 }
 
 /* What changes a unit beside its file is somebody's own. */

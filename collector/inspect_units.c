@@ -14,7 +14,7 @@
 #include "collector/unit_form.h"
 #include "common/protected.h"
 
-enum { UNIT_FILE_LIMIT = 1 << 20, SHOW_MS = 10000 };
+enum { SHOW_MS = 10000 };
 
 /* --- what units are made of ------------------------------------------------------- */
 
@@ -296,8 +296,6 @@ int inspect_engine_unit(struct session *session, struct unit_state *ret_state,
 {
 	const char *unit = session->site.engine_unit;
 	OWN(own_pointer) struct lines_properties *shown = calloc(1, sizeof(*shown));
-	OWN(own_pointer) char *real = NULL;
-	OWN(own_fd) int fd = -1;
 	struct engine_facts facts;
 	char sha256[DIGEST_TEXT_SIZE], text[sizeof(facts) + DIGEST_TEXT_SIZE + 4];
 	int error = shown ? read_engine_facts(session, shown, ret_state, &facts, diag)
@@ -313,16 +311,7 @@ int inspect_engine_unit(struct session *session, struct unit_state *ret_state,
 	error = judge_engine(session, shown, diag);
 	if (error)
 		return error;
-	/* Debian reaches its folder of user units through a link. */
-	real = realpath(facts.fragment, NULL);
-	if (!real)
-		return diag_refuse(diag, unit,
-				   "its file '%s' is not there; 'systemctl --user "
-				   "daemon-reload' as the workload user",
-				   facts.fragment);
-	error = protected_open(real, 0, PROTECTED_FILE, UNIT_FILE_LIMIT, &fd, diag);
-	if (!error)
-		error = digest_fd(fd, UNIT_FILE_LIMIT, real, sha256, diag);
+	error = unit_form_digest_file(facts.fragment, sha256, diag);
 	if (error)
 		return error;
 	snprintf(text, sizeof(text), "%s %s %s\n", facts.fragment, sha256,

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "collector/bus.h"
@@ -336,14 +337,31 @@ static void append_execs(const char *name, const struct unit_execs *execs,
 	}
 }
 
-static int append_file(const char *path, struct buffer *out, struct diag *diag)
+int unit_form_digest_file(const char *path, char ret_sha256[DIGEST_TEXT_SIZE],
+			  struct diag *diag)
 {
 	OWN(own_fd) int fd = -1;
+	/* Debian reaches /usr/lib through a link, and its folder of user units, too. */
+	OWN(own_pointer) char *real = realpath(path, NULL);
 	char sha256[DIGEST_TEXT_SIZE];
-	int error = protected_open(path, 0, PROTECTED_FILE, FILE_LIMIT, &fd, diag);
+	int error;
 
+	if (!real)
+		return diag_refuse(diag, path, "%s; 'systemctl daemon-reload'",
+				   strerror(errno));
+	error = protected_open(real, 0, PROTECTED_FILE, FILE_LIMIT, &fd, diag);
 	if (!error)
-		error = digest_fd(fd, FILE_LIMIT, path, sha256, diag);
+		error = digest_fd(fd, FILE_LIMIT, real, sha256, diag);
+	if (!error)
+		memcpy(ret_sha256, sha256, DIGEST_TEXT_SIZE);
+	return error;
+}
+
+static int append_file(const char *path, struct buffer *out, struct diag *diag)
+{
+	char sha256[DIGEST_TEXT_SIZE];
+	int error = unit_form_digest_file(path, sha256, diag);
+
 	if (!error)
 		buffer_print(out, "file %s %s\n", path, sha256);
 	return error;

@@ -60,6 +60,11 @@ struct unit_form {
 int unit_form_read(struct units *units, const char *name, struct unit_form *ret_form,
 		   struct unit_properties *ret_properties, struct diag *diag);
 
+/* The digest of a unit's file or drop-in, links on the way to it followed as systemd
+ * does: refuses one that somebody else than root could change. */
+int unit_form_digest_file(const char *path, char ret_sha256[DIGEST_TEXT_SIZE],
+			  struct diag *diag);
+
 /* Its properties alone. */
 int unit_form_read_properties(struct units *units, const char *name,
 			      struct unit_properties *ret_properties, struct diag *diag);
