@@ -12,7 +12,10 @@
 #include "common/own.h"
 
 enum {
-	UID_LAST = 999, /* of system accounts: login.defs(5), SYS_UID_MAX */
+	/* System accounts: adduser(8) gives numbers out from 100 up, systemd-sysusers(8)
+	 * from 999 down, for groups first. What lies far from both stays free until the
+	 * account is made. */
+	UID_LAST = 899,
 	UID_FIRST = 101,
 	RANGE_FIRST = 100000, /* SUB_UID_MIN */
 	RANGE_LAST = 600100000 - FREEIDS_RANGE,
