@@ -55,7 +55,7 @@ install: release manual completions troubleshooting
 	@$(call into,$(programdir),644,$(addprefix $(RELEASE_OUT)/,$(release_documents)))
 	@$(call links,$(bindir),$(user_commands))
 	@$(call links,$(sbindir),$(root_commands))
-	@$(call placed,fixtures/sites/netproof.json,$(sysconfdir)/netproof/site.json)
+	@$(call placed,fixtures/sites/installed.json,$(sysconfdir)/netproof/site.json)
 	@$(foreach u,$(default_units),$(call placed,\
 		fixtures/units/netproof/systemd/system/$(u),$(unitdir)/$(u)) &&) :
 	@$(call placed,fixtures/units/netproof/tmpfiles.d/netproof.conf,\

@@ -2,7 +2,6 @@
 // Looking at the host's units: the worker's form, guard, proxy, the engine's own.
 #include "collector/inspect.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +11,6 @@
 #include "collector/hostview.h"
 #include "collector/netview.h"
 #include "collector/unit_form.h"
-#include "common/protected.h"
 
 enum { SHOW_MS = 10000 };
 
