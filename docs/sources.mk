@@ -56,3 +56,4 @@ $(BUILD)/docs/troubleshooting.md: FORCE
 tests += docs:tests/docs/test_completion.py
 tests += docs:tests/docs/test_pages.py
 tests += policy:tests/docs/test_capabilities.py
+tests += lab@1200:tests/docs/test_readme.py
