@@ -177,7 +177,8 @@ static void check_ready(struct probe *probe, struct agent *agent)
  * be idle for ever. */
 static int has_answered(const struct probe *probe, bool *ret_answered)
 {
-	int64_t elapsed_ms = (clock_monotonic_us() - probe->started_us) / 1000, idle_ms;
+	int64_t elapsed_ms = (clock_monotonic_us() - probe->started_us) / 1000;
+	int64_t idle_ms = 0;
 	int error = read_idle_ms(probe->fd, &idle_ms);
 
 	/* The first probe is a second old at the least; half of one is for the ticks. */

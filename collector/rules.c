@@ -15,6 +15,8 @@
 #include "policy/normalize.h"
 #include "policy/semantic.h"
 
+enum { COMPARE_TRIES = 8 };
+
 int rules_read_foreign(struct session *session, bool is_judging,
 		       char ret_sha256[DIGEST_TEXT_SIZE], struct diag *diag)
 {
@@ -107,13 +109,32 @@ static int compare(struct session *session, enum ruleset_state state,
 			      &session->subjects, ret_comparison, diag);
 }
 
+/* Somebody else's changes move the generation, too: then all of it is read again. */
+static int compare_still(struct session *session, enum ruleset_state state,
+			 struct comparison *comparison, int64_t *ret_timed,
+			 struct diag *diag)
+{
+	for (int tries = COMPARE_TRIES;; tries--) {
+		int error = compare(session, state, comparison, diag);
+
+		if (!error && comparison->is_equal)
+			error = count_timed(session, comparison->generation, ret_timed,
+					    diag);
+		if (error != -EAGAIN || tries == 1)
+			return error;
+		comparison_release(comparison);
+		*diag = (struct diag){0};
+	}
+}
+
 int rules_compare(struct session *session, enum ruleset_state state,
 		  enum comparison_cause cause, bool is_judging,
 		  struct record_comparison *ret_comparison, struct diag *diag)
 {
 	OWN(comparison_release) struct comparison comparison = {0};
 	struct record_comparison record = {.cause = (int)cause, .state = (int)state};
-	int error = compare(session, state, &comparison, diag);
+	int64_t timed = 0;
+	int error = compare_still(session, state, &comparison, &timed, diag);
 
 	if (error)
 		return error;
@@ -123,15 +144,13 @@ int rules_compare(struct session *session, enum ruleset_state state,
 	record.generation = comparison.generation;
 	strcpy(record.ruleset_sha256, comparison.ruleset_sha256);
 	strcpy(record.kernel_sha256, comparison.kernel_sha256);
-	error = count_timed(session, comparison.generation, &record.timed_elements, diag);
-	if (!error && state == RULESET_EXPIRED && record.timed_elements)
+	record.timed_elements = timed;
+	if (state == RULESET_EXPIRED && record.timed_elements)
 		return diag_refuse(diag, session->site.table,
 				   "%lld timed elements outlived the window; see "
 				   "'net-policy show', and do not run anything untrusted",
 				   (long long)record.timed_elements);
-	if (!error)
-		error = rules_read_foreign(session, is_judging, record.foreign_sha256,
-					   diag);
+	error = rules_read_foreign(session, is_judging, record.foreign_sha256, diag);
 	if (error)
 		return error;
 	session->generation = record.generation;

@@ -101,9 +101,11 @@ class Trial:
             return judge.judge(row, self.outcome)
         self.prepare()
         before = host.store_names()
+        there_before = self.look_around()
         self.collect()
         self.outcome.records = host.new_records(before)
-        self.look_for_residue()
+        self.outcome.left = [line for line in self.look_around()
+                             if line not in there_before]
         if self.outcome.records:
             self.disturb_at(rows.AFTER_COLLECTION)
             self.verify()
@@ -114,13 +116,13 @@ class Trial:
                              "--release", f"{ETC}/release.json", check=False)
         self.outcome.status, self.outcome.told = done.returncode, [done.stderr]
 
-    def look_for_residue(self):
-        """What a collection that had begun left behind. A good host must be as it was; of a
-        sabotaged one only what the collector made counts."""
+    def look_around(self):
+        """What a collection could have left behind; of a sabotaged host only what the
+        collector makes counts."""
         row = self.row
         if row.is_shared or row.get("LEAVES"):
-            return
-        self.outcome.left = self.host.leftovers(is_looking=row.kind == "good")
+            return []
+        return self.host.leftovers(is_looking=row.kind == "good")
 
     def verify(self):
         done = self.host.verify(self.outcome.records[0], self.host.preflight())
