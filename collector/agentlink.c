@@ -148,16 +148,6 @@ static const struct json_field request_fields[] = {
 static const struct json_table request_table =
 	JSON_TABLE(struct request_line, request_fields);
 
-const char *agent_op_name(int op)
-{
-	return op_names[op];
-}
-
-const char *agent_outcome_name(int outcome)
-{
-	return outcome_names[outcome];
-}
-
 int agentlink_open(int input, int output, const char *name, struct wait *wait,
 		   struct decoder *decoder, size_t format, struct agent_link *ret_link,
 		   struct diag *diag)
@@ -356,17 +346,17 @@ static int judge_answer(struct agent_link *link, int op,
 		return end_session(
 			link, diag,
 			"answered %s, not %s: out of order" MEASURE_HINT_IMPOSTOR,
-			agent_op_name(answer->op), agent_op_name(op));
+			op_names[answer->op], op_names[op]);
 	if (!possible[op])
 		return 0;
 	if (answer->has_outcome && !(possible[op] & BIT(answer->outcome)))
-		return end_session(
-			link, diag, "%s cannot end as %s" MEASURE_HINT_IMPOSTOR,
-			agent_op_name(op), agent_outcome_name(answer->outcome));
+		return end_session(link, diag,
+				   "%s cannot end as %s" MEASURE_HINT_IMPOSTOR,
+				   op_names[op], outcome_names[answer->outcome]);
 	if (!answer->has_outcome && op != AGENT_LISTEN && op != AGENT_ADOPT)
 		return end_session(link, diag,
 				   "%s without an outcome" MEASURE_HINT_IMPOSTOR,
-				   agent_op_name(op));
+				   op_names[op]);
 	return 0;
 }
 

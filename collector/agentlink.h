@@ -141,7 +141,4 @@ int agentlink_check_idle(struct agent_link *link, struct diag *diag);
 /* The time an answer may take beyond the request's time-out. */
 #define AGENT_ALLOWANCE_MS 5000
 
-const char *agent_op_name(int op);
-const char *agent_outcome_name(int outcome);
-
 #endif

@@ -30,7 +30,7 @@ enum {
 
 /* --- the operator's files --------------------------------------------------------- */
 
-/* The catalog and the targets lie beside the release file. */
+/* The targets lie beside the release file; the catalog is this program's own. */
 static int read_beside(struct session *session, const char *release_path,
 		       struct diag *diag)
 {

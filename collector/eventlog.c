@@ -103,7 +103,8 @@ void eventlog_phase(struct eventlog *log, const char *phase)
 	put(log, &entry);
 }
 
-const char *eventlog_outcome(const struct record_probe *probe)
+/* What it came to in one word. */
+static const char *probe_outcome(const struct record_probe *probe)
 {
 	if (!probe->matched)
 		return "unmatched";
@@ -112,7 +113,7 @@ const char *eventlog_outcome(const struct record_probe *probe)
 
 void eventlog_probe(struct eventlog *log, const struct record_probe *probe)
 {
-	const char *outcome = eventlog_outcome(probe);
+	const char *outcome = probe_outcome(probe);
 	struct entry entry;
 
 	start(log, ID_PROBE, strcmp(outcome, "ok") == 0 ? LOG_INFO : LOG_WARNING, &entry);

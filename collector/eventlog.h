@@ -44,7 +44,4 @@ void eventlog_end(struct eventlog *log, const char *record_sha256, size_t good,
 		  size_t probes, bool is_clean);
 void eventlog_refusal(struct eventlog *log, const struct diag *diag);
 
-/* What a probe came to in one word: "ok", "unmatched" or "inconclusive". */
-const char *eventlog_outcome(const struct record_probe *probe);
-
 #endif

@@ -5,7 +5,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -176,11 +175,4 @@ void spawn_stop(struct spawned *child)
 		child->pid = 0;
 	}
 	own_fd(&child->pidfd);
-}
-
-bool spawn_is_ended(const struct spawned *child)
-{
-	struct pollfd polled = {.fd = child->pidfd, .events = POLLIN};
-
-	return child->pid <= 0 || poll(&polled, 1, 0) > 0;
 }

@@ -3,7 +3,6 @@
 #ifndef COLLECTOR_SPAWN_H
 #define COLLECTOR_SPAWN_H
 
-#include <stdbool.h>
 #include <sys/types.h>
 
 #include "common/diag.h"
@@ -45,8 +44,5 @@ int spawn_start(const struct spawn_spec *spec, const char *name,
 
 /* Kills it if it still lives, reaps it, closes everything. Idempotent. */
 void spawn_stop(struct spawned *child);
-
-/* Whether it has ended by itself (not reaped by this). */
-bool spawn_is_ended(const struct spawned *child);
 
 #endif

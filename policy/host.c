@@ -37,13 +37,6 @@ static const struct json_field fields[] = {
 
 const struct json_table host_table = JSON_TABLE(struct host, fields);
 
-bool host_equal(const struct host *one, const struct host *other)
-{
-	return strcmp(one->machine_id_sha256, other->machine_id_sha256) == 0 &&
-	       strcmp(one->boot_id, other->boot_id) == 0 &&
-	       strcmp(one->kernel, other->kernel) == 0;
-}
-
 int host_machine_id_digest(const char *machine_id, char ret_sha256[DIGEST_TEXT_SIZE])
 {
 	size_t length = strcspn(machine_id, "\n");

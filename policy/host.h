@@ -19,9 +19,6 @@ struct host {
 extern const struct json_table host_table;
 extern const struct json_rule host_boot_id_rule;
 
-/* Whether both are the same machine, boot and kernel. */
-bool host_equal(const struct host *one, const struct host *other);
-
 /* Digest of a machine id: of its 32 hexadecimal characters, without newline.
  * Returns -EINVAL if `machine_id` is not that (a newline at its end is allowed). */
 int host_machine_id_digest(const char *machine_id, char ret_sha256[DIGEST_TEXT_SIZE]);
