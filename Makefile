@@ -239,8 +239,9 @@ clean:
 	rm -rf build out
 
 help:
-	@sed -n '5,16s/^# *//p' Makefile
-	@echo 'asan fuzz lint static-check repro-check clean'
+	@sed -n '5,17s/^# *//p' Makefile
+	@echo
+	@echo 'Also: asan clean completions faults fuzz lint manual repro-check static-check troubleshooting'
 
 .PHONY: print-unit-tests
 print-unit-tests:
