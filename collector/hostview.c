@@ -121,3 +121,36 @@ int hostview_find_primary_group(uid_t uid, gid_t *ret_gid, struct diag *diag)
 	*ret_gid = account->pw_gid;
 	return 0;
 }
+
+static bool has_member(const struct group *group, const char *user)
+{
+	for (char **member = group->gr_mem; *member; member++)
+		if (strcmp(*member, user) == 0)
+			return true;
+	return false;
+}
+
+int hostview_find_groups(const char *path, const char *user, gid_t *ret_groups,
+			 size_t max, size_t *ret_count, struct diag *diag)
+{
+	OWN(own_file) FILE *file = fopen(path, "re");
+	const struct group *group;
+	size_t count = 0;
+
+	if (!file)
+		return diag_fail(diag, errno, path, "cannot be opened");
+	while (errno = 0, (group = fgetgrent(file))) {
+		if (!has_member(group, user))
+			continue;
+		if (count == max)
+			return diag_refuse(diag, path,
+					   "has %s in more than %zu groups; take it out "
+					   "of those that it does not need",
+					   user, max);
+		ret_groups[count++] = group->gr_gid;
+	}
+	if (errno && errno != ENOENT)
+		return diag_fail(diag, errno, path, "cannot be read");
+	*ret_count = count;
+	return 0;
+}

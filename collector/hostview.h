@@ -21,4 +21,10 @@ int hostview_holds_socket(const struct process *process, uint64_t inode, bool *r
 int hostview_find_group(const char *name, gid_t *ret_gid, struct diag *diag);
 int hostview_find_primary_group(uid_t uid, gid_t *ret_gid, struct diag *diag);
 
+/* The groups that list `user` among their members, by the file itself: asking every
+ * source of names would take calls that the collector has given up. Refuses more than
+ * `max`. */
+int hostview_find_groups(const char *path, const char *user, gid_t *ret_groups,
+			 size_t max, size_t *ret_count, struct diag *diag);
+
 #endif

@@ -31,7 +31,14 @@ int inspect_account(struct session *session, struct diag *diag)
 		error = hostview_find_group(session->layout.worker_group,
 					    &session->worker_gid, diag);
 	if (!error)
-		error = process_open(getpid(), &self, diag);
+		error = hostview_find_groups("/etc/group", session->site.workload_user,
+					     session->groups, SESSION_GROUPS_MAX - 2,
+					     &session->group_count, diag);
+	if (error)
+		return error;
+	session->groups[session->group_count++] = session->gid;
+	session->groups[session->group_count++] = session->worker_gid;
+	error = process_open(getpid(), &self, diag);
 	if (!error)
 		error = process_measure(&self, &session->self, diag);
 	process_close(&self);
@@ -195,7 +202,8 @@ int inspect_rules(struct session *session, struct preflight *found, struct diag 
 int inspect_workload(struct session *session, int64_t *ret_sockets, struct diag *diag)
 {
 	const struct workload workload = {.subjects = &session->subjects,
-					  .gid = session->gid,
+					  .groups = session->groups,
+					  .group_count = session->group_count,
 					  .self = &session->self,
 					  .wait = &session->wait};
 

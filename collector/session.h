@@ -26,6 +26,7 @@
 
 #define SESSION_RUN_SIZE 17 /* 16 hex digits and a NUL */
 #define SESSION_LEAKS_MAX 16
+#define SESSION_GROUPS_MAX 258 /* of an account, and the worker's */
 
 /* An agent, from its start to the end of the collection. */
 struct agent {
@@ -74,6 +75,8 @@ struct session {
 	uid_t uid; /* the workload user's */
 	gid_t gid;
 	gid_t worker_gid;
+	gid_t groups[SESSION_GROUPS_MAX]; /* the user's, and the worker's */
+	size_t group_count;
 	struct subjects subjects;
 	struct engine_info engine_info;
 	char daemon_sha256[DIGEST_TEXT_SIZE];

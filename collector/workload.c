@@ -494,13 +494,21 @@ static struct tun read_tun(struct attributes rest)
 	return tun;
 }
 
+static bool has_group(const struct workload *workload, gid_t group)
+{
+	for (size_t i = 0; i < workload->group_count; i++)
+		if (workload->groups[i] == group)
+			return true;
+	return false;
+}
+
 /* drivers/net/tun.c: an owner or group that is set must be the caller's, one that is
  * not set keeps nobody out; a device in use takes no second one unless shared. */
 static bool may_attach(const struct workload *workload, const struct tun *tun)
 {
 	if (tun->has_owner && !is_subject(workload, tun->owner))
 		return false;
-	if (tun->has_group && tun->group != workload->gid)
+	if (tun->has_group && !has_group(workload, tun->group))
 		return false;
 	/* Named for the workload: whether it is in use at the moment does not matter. */
 	if (tun->has_owner || tun->has_group)

@@ -32,7 +32,8 @@
 
 struct workload {
 	const struct subjects *subjects;
-	gid_t gid;                      /* the workload user's */
+	const gid_t *groups; /* all that a process of the workload user's may have */
+	size_t group_count;
 	const struct measurement *self; /* the host's namespaces */
 	struct wait *wait;
 };

@@ -12,10 +12,15 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/xattr.h>
+
+#include <linux/if.h>
+#include <linux/if_tun.h>
 
 #include "collector/hostview.h"
 #include "collector/spawn.h"
@@ -29,10 +34,16 @@ static const struct subjects subjects = {.ranges = {{USER, USER}}, .count = 1};
 /* This process's namespaces: the host's, as far as the test goes. */
 static struct measurement self;
 
+/* The second one only if asked for. */
+static const gid_t groups[] = {USER, OTHER};
+static size_t group_count = 1;
+
 static int check(int64_t *ret_count, struct diag *diag)
 {
-	const struct workload workload = {
-		.subjects = &subjects, .gid = USER, .self = &self};
+	const struct workload workload = {.subjects = &subjects,
+					  .groups = groups,
+					  .group_count = group_count,
+					  .self = &self};
 
 	return workload_check(&workload, ret_count, diag);
 }
@@ -349,6 +360,65 @@ static void test_what_has_ended_is_none(void **state)
 	assert_none();
 }
 
+/* --- devices, in a network namespace of this process's own ------------------------ */
+
+static void test_a_device_of_a_group(void **state)
+{
+	struct ifreq request = {.ifr_flags = IFF_TUN | IFF_NO_PI};
+	char node[] = "/tmp/netproof-tun-XXXXXX";
+	struct diag diag = {0};
+	int64_t count;
+	int fd;
+
+	(void)state;
+	strcpy(request.ifr_name, "grouped");
+	fd = mkstemp(node);
+	assert_true(fd >= 0);
+	close(fd);
+	unlink(node);
+	assert_int_equal(mknod(node, S_IFCHR | 0600, makedev(10, 200)), 0);
+	fd = open(node, O_RDWR | O_CLOEXEC);
+	unlink(node);
+	assert_true(fd >= 0);
+	assert_int_equal(ioctl(fd, TUNSETIFF, &request), 0);
+	assert_int_equal(ioctl(fd, TUNSETGROUP, OTHER), 0);
+	assert_int_equal(check(&count, &diag), 0);
+	group_count = 2;
+	assert_int_not_equal(check(&count, &diag), 0);
+	group_count = 1;
+	assert_told(&diag, DIAG_REFUSED,
+		    "grouped: a TUN device that the workload may attach to");
+	close(fd);
+}
+
+static void test_groups_of_an_account(void **state)
+{
+	static const char text[] = "root:x:0:\nfirst:x:7:others,agent\n"
+				   "second:x:8:agents\nthird:x:9:agent\n";
+	char path[] = "/tmp/netproof-group-XXXXXX";
+	struct diag diag = {0};
+	gid_t found[2] = {0};
+	size_t count = 0;
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+	assert_int_equal(hostview_find_groups(path, "agent", found, 2, &count, &diag), 0);
+	assert_int_equal(count, 2);
+	assert_int_equal(found[0], 7);
+	assert_int_equal(found[1], 9);
+	assert_int_not_equal(hostview_find_groups(path, "agent", found, 1, &count, &diag),
+			     0);
+	assert_told(&diag, DIAG_REFUSED, "has agent in more than 1 groups");
+	unlink(path);
+	diag = (struct diag){0};
+	assert_int_not_equal(hostview_find_groups(path, "agent", found, 2, &count, &diag),
+			     0);
+	assert_told(&diag, DIAG_UNDECIDED, "cannot be opened");
+}
+
 #define FAKED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -368,6 +438,10 @@ int main(void)
 		FAKED(test_a_descriptor_that_cannot_be_seen),
 		FAKED(test_what_has_ended_is_none),
 	};
+	const struct CMUnitTest devices[] = {
+		cmocka_unit_test(test_a_device_of_a_group),
+		cmocka_unit_test(test_groups_of_an_account),
+	};
 	struct stat user, net;
 	int failed;
 
@@ -383,5 +457,11 @@ int main(void)
 		perror("a mount namespace");
 		return 1;
 	}
-	return failed + cmocka_run_group_tests_name("workload, faked", faked, NULL, NULL);
+	failed += cmocka_run_group_tests_name("workload, faked", faked, NULL, NULL);
+	if (unshare(CLONE_NEWNET) != 0) {
+		perror("a network namespace");
+		return 1;
+	}
+	return failed +
+	       cmocka_run_group_tests_name("workload, devices", devices, NULL, NULL);
 }
