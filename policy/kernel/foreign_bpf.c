@@ -118,7 +118,9 @@ static int open_cgroup(const char *root, const char *cgroup, char *ret_path, siz
 {
 	char *end;
 
-	snprintf(ret_path, size, "%s/%s", root, cgroup);
+	/* A path that was cut would be answered for by a cgroup above. */
+	if ((size_t)snprintf(ret_path, size, "%s/%s", root, cgroup) >= size)
+		return -ENAMETOOLONG;
 	for (;;) {
 		int fd = open(ret_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
