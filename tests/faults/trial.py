@@ -12,14 +12,19 @@ from host import ETC, FaultHost, collectlib
 
 # Room for the phases before the expiry on a machine that is busy with other labs.
 WINDOW_SECONDS = 45
+# What the collector says where a window was too short for the host's pace, and how long a
+# window can be (SPEC 7.1: at most 280 s).
+TOO_SHORT = "the window ended meanwhile: issue a profile with a longer one"
+LONG_WINDOW_SECONDS = 180
 END_SECONDS = 420
 
 
 class Trial:
     """One row on one host."""
 
-    def __init__(self, row, host):
+    def __init__(self, row, host, window=WINDOW_SECONDS):
         self.row, self.host = row, host
+        self.window = row.get("WINDOW", window)
         self.outcome = judge.Outcome()
 
     # --- what the row does ----------------------------------------------------------
@@ -88,7 +93,7 @@ class Trial:
             host.configure(host.good_preflight)
         else:
             host.configure(host.preflight())
-        host.issue(row.get("WINDOW", WINDOW_SECONDS), **row.get("PROFILE", {}))
+        host.issue(self.window, **row.get("PROFILE", {}))
         self.disturb_at(rows.BEFORE_COLLECTION)
 
     def run(self):
@@ -130,9 +135,18 @@ class Trial:
         self.outcome.verifier_text = done.stdout + done.stderr
 
 
-def try_alone(row):
+def try_alone(row, window=WINDOW_SECONDS):
+    """On a host of its own; and where nothing was judged because the machine was too slow for
+    the window, on another one, with the longer window that the collector asks for."""
     with FaultHost(f"f-{row.name[:20]}".replace("_", "-"), **row.get("HOST", {})) as host:
-        return Trial(row, host).run()
+        trial = Trial(row, host, window)
+        try:
+            return trial.run()
+        except judge.Wrong:
+            if window == LONG_WINDOW_SECONDS or "WINDOW" in row.has or \
+                    TOO_SHORT not in trial.outcome.text:
+                raise
+    return try_alone(row, LONG_WINDOW_SECONDS)
 
 
 def try_shared(shared_rows, report):
