@@ -193,21 +193,26 @@ static void reset_names(void *context)
 	((struct names *)context)->count = 0;
 }
 
-int netview_interfaces(int net_fd, char (*ret_names)[NETVIEW_NAME_SIZE], size_t max,
-		       size_t *ret_count, struct diag *diag)
+static int dump_links(int net_fd, mnl_cb_t take, struct names *names, struct diag *diag)
 {
 	char buffer[256];
 	struct nlmsghdr *request = mnl_nlmsg_put_header(buffer);
-	struct names names = {ret_names, max, 0};
 	struct ifinfomsg *info;
-	int error;
 
 	request->nlmsg_type = RTM_GETLINK;
 	request->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
 	info = mnl_nlmsg_put_extra_header(request, sizeof(*info));
 	info->ifi_family = AF_UNSPEC;
-	error = dump(net_fd, NETLINK_ROUTE, request, take_interface, &names, reset_names,
-		     "interfaces", diag);
+	return dump(net_fd, NETLINK_ROUTE, request, take, names, reset_names,
+		    "interfaces", diag);
+}
+
+int netview_interfaces(int net_fd, char (*ret_names)[NETVIEW_NAME_SIZE], size_t max,
+		       size_t *ret_count, struct diag *diag)
+{
+	struct names names = {ret_names, max, 0};
+	int error = dump_links(net_fd, take_interface, &names, diag);
+
 	if (!error)
 		*ret_count = names.count;
 	return error;
@@ -225,18 +230,10 @@ static int take_up(const struct nlmsghdr *message, void *context)
 
 int netview_find_up(int net_fd, char ret_name[NETVIEW_NAME_SIZE], struct diag *diag)
 {
-	char buffer[256], name[1][NETVIEW_NAME_SIZE] = {""};
-	struct nlmsghdr *request = mnl_nlmsg_put_header(buffer);
+	char name[1][NETVIEW_NAME_SIZE] = {""};
 	struct names names = {name, 1, 0};
-	struct ifinfomsg *info;
-	int error;
+	int error = dump_links(net_fd, take_up, &names, diag);
 
-	request->nlmsg_type = RTM_GETLINK;
-	request->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
-	info = mnl_nlmsg_put_extra_header(request, sizeof(*info));
-	info->ifi_family = AF_UNSPEC;
-	error = dump(net_fd, NETLINK_ROUTE, request, take_up, &names, reset_names,
-		     "interfaces", diag);
 	if (!error)
 		strcpy(ret_name, names.count ? name[0] : "");
 	return error;

@@ -221,27 +221,40 @@ int units_reset_failed(struct units *units, const char *name, struct diag *diag)
 
 /* --- cgroups ---------------------------------------------------------------------- */
 
+/* A file of a cgroup's, whole; nothing where the cgroup is not there. */
+static int read_cgroup_file(const char *cgroup, const char *name,
+			    char place[UNITS_PATH_SIZE + 64], struct bytes *ret_text,
+			    bool *ret_exists, struct diag *diag)
+{
+	OWN(own_fd) int fd = -1;
+
+	snprintf(place, UNITS_PATH_SIZE + 64, "/sys/fs/cgroup/%s/%s", cgroup, name);
+	fd = open(place, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	*ret_exists = fd >= 0;
+	if (fd < 0)
+		return errno == ENOENT
+			       ? 0
+			       : diag_fail(diag, errno, place, "cannot be opened");
+	return protected_read_fd(fd, PROCS_LIMIT, place, ret_text, diag);
+}
+
 int units_cgroup_pids(const char *cgroup, pid_t *ret_pids, size_t max, size_t *ret_count,
 		      struct diag *diag)
 {
 	OWN(own_bytes) struct bytes text = {0};
-	OWN(own_fd) int fd = -1;
 	char path[UNITS_PATH_SIZE + 64];
+	bool exists;
 	size_t count = 0;
 	char *line, *rest;
 	int error;
 
-	snprintf(path, sizeof(path), "/sys/fs/cgroup/%s/cgroup.procs", cgroup);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	if (fd < 0 && errno == ENOENT) {
+	error = read_cgroup_file(cgroup, "cgroup.procs", path, &text, &exists, diag);
+	if (error)
+		return error;
+	if (!exists) {
 		*ret_count = 0;
 		return 0;
 	}
-	if (fd < 0)
-		return diag_fail(diag, errno, path, "cannot be opened");
-	error = protected_read_fd(fd, PROCS_LIMIT, path, &text, diag);
-	if (error)
-		return error;
 	for (line = strtok_r(text.data, "\n", &rest); line;
 	     line = strtok_r(NULL, "\n", &rest)) {
 		uint64_t pid;
@@ -260,22 +273,18 @@ int units_count_below(const char *cgroup, size_t *ret_count, struct diag *diag)
 {
 	static const char key[] = "nr_descendants ";
 	OWN(own_bytes) struct bytes text = {0};
-	OWN(own_fd) int fd = -1;
 	char path[UNITS_PATH_SIZE + 64];
+	bool exists;
 	uint64_t count;
 	int error;
 
-	snprintf(path, sizeof(path), "/sys/fs/cgroup/%s/cgroup.stat", cgroup);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	if (fd < 0 && errno == ENOENT) {
+	error = read_cgroup_file(cgroup, "cgroup.stat", path, &text, &exists, diag);
+	if (error)
+		return error;
+	if (!exists) {
 		*ret_count = 0;
 		return 0;
 	}
-	if (fd < 0)
-		return diag_fail(diag, errno, path, "cannot be opened");
-	error = protected_read_fd(fd, PROCS_LIMIT, path, &text, diag);
-	if (error)
-		return error;
 	text.data[strcspn(text.data, "\n")] = '\0';
 	if (strncmp(text.data, key, strlen(key)) != 0 ||
 	    number_parse(text.data + strlen(key), 0, UINT32_MAX, &count))
