@@ -166,8 +166,11 @@ static int become_user(void *context)
 	return sandbox_drop_privileges(&diag) ? -EPERM : 0;
 }
 
+typedef int run_child(const struct child_spec *spec, struct child_result *ret_result,
+		      struct diag *diag);
+
 static int run_program(struct engine *engine, const char *path,
-		       const char *const *arguments, int timeout_ms,
+		       const char *const *arguments, int timeout_ms, run_child *run,
 		       struct child_result *ret_result, struct diag *diag)
 {
 	const char *const environment[] = {engine->runtime_variable, engine->bus_variable,
@@ -181,7 +184,7 @@ static int run_program(struct engine *engine, const char *path,
 					.output_limit = OUTPUT_LIMIT,
 					.error_limit = ERROR_LIMIT};
 
-	return child_run_checked(&spec, ret_result, diag);
+	return run(&spec, ret_result, diag);
 }
 
 int engine_run_as_user(struct engine *engine, const char *path,
@@ -189,11 +192,30 @@ int engine_run_as_user(struct engine *engine, const char *path,
 		       struct bytes *ret_output, struct diag *diag)
 {
 	OWN(child_result_release) struct child_result result = {0};
-	int error = run_program(engine, path, arguments, timeout_ms, &result, diag);
+	int error = run_program(engine, path, arguments, timeout_ms, child_run_checked,
+				&result, diag);
 
 	if (!error)
 		*ret_output = take_bytes(&result.output);
 	return error;
+}
+
+int engine_start_user_unit(struct engine *engine, const char *const *arguments,
+			   int timeout_ms, struct diag *diag)
+{
+	OWN(child_result_release) struct child_result result = {0};
+	const char *path = "/usr/bin/systemd-run";
+	int error = run_program(engine, path, arguments, timeout_ms, child_run, &result,
+				diag);
+
+	if (error || result.exit_status == 0)
+		return error;
+	if (result.is_timeout || result.is_overflow || result.signal)
+		return child_explain(
+			&(struct child_spec){.path = path, .timeout_ms = timeout_ms},
+			&result, diag);
+	result.error.data[strcspn(result.error.data, "\n")] = '\0';
+	return diag_refuse(diag, path, "its unit does not start: %s", result.error.data);
 }
 
 /* The CLI with `rest` (ends with NULL) behind the fixed options. */

@@ -127,4 +127,10 @@ int engine_run_as_user(struct engine *engine, const char *path,
 		       const char *const *arguments, int timeout_ms,
 		       struct bytes *ret_output, struct diag *diag);
 
+/* Runs systemd-run as engine_run_as_user() would. A unit that does not start is a
+ * refusal: with Type=exec that is also one whose process has ended before its manager
+ * looked, and one that ended just after is refused, too. */
+int engine_start_user_unit(struct engine *engine, const char *const *arguments,
+			   int timeout_ms, struct diag *diag);
+
 #endif

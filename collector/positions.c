@@ -216,7 +216,9 @@ static int find_daemon(struct session *session, struct agent *agent, struct diag
 	error = units_cgroup_pids(cgroup, pids, CGROUP_PIDS_MAX, &count, diag);
 	if (error)
 		return error;
-	if (count != 1)
+	if (!count)
+		return diag_refuse(diag, agent->unit, "ended as soon as it was started");
+	if (count > 1)
 		return diag_refuse(diag, agent->unit,
 				   "has %zu processes, not 1; find what joined it",
 				   count);
@@ -229,7 +231,6 @@ int positions_start_daemon(struct session *session, struct diag *diag)
 	struct agent *agent = &session->agents[POSITION_DAEMON];
 	OWN(own_fd) int folder_fd = -1;
 	OWN(own_fd) int fd = -1;
-	OWN(own_bytes) struct bytes output = {0};
 	char folder[256], path[300], unit[UNITS_TEXT_SIZE + 16];
 	int error = make_daemon_folder(session, folder, sizeof(folder), &folder_fd, diag);
 
@@ -243,13 +244,13 @@ int positions_start_daemon(struct session *session, struct diag *diag)
 	if (error)
 		return error;
 	session_step(session, "daemon agent's folder made");
-	error = engine_run_as_user(
-		&session->engine, "/usr/bin/systemd-run",
-		(const char *[]){"systemd-run", "--user", "--quiet", "--collect",
+	error = engine_start_user_unit(
+		&session->engine,
+		(const char *[]){"systemd-run", "--user", "--collect",
 				 "--service-type=exec", "--property=TimeoutStopSec=5",
 				 unit, "--slice=app.slice", session->layout.probe,
 				 "net-agent", "--unix", path, NULL},
-		START_MS, &output, diag);
+		START_MS, diag);
 	if (!error) {
 		session_step(session, "daemon agent started");
 		error = find_daemon(session, agent, diag);

@@ -24,6 +24,13 @@ until [ -s /run/forged ]; do
     sleep 0.02
 done
 """
+# Whether its manager sees an agent end before or after it counts as started is chance;
+# with this, it is before.
+NEVER_STARTED = """
+mkdir -p /etc/systemd/user/{0}-daemon-agent-.service.d
+printf '[Service]\\nExecStartPre=/bin/false\\n' \\
+    >/etc/systemd/user/{0}-daemon-agent-.service.d/never.conf
+"""
 LET_GO = "systemctl stop forger.service 2>/dev/null || :\nrm -f /run/forged\n"
 
 
@@ -90,6 +97,10 @@ def rows():
         Row("the daemon agent's socket, taken first", {"active: daemon agent's folder made":
             hold("{user}", take)},
             "daemon agent: ", mend=LET_GO),
+        Row("the daemon agent, kept from starting", {"active: daemon agent's folder made":
+            sh(NEVER_STARTED.replace("{0}", name))},
+            "daemon agent: /usr/bin/systemd-run: its unit does not start: Job for ",
+            mend=f"rm -r /etc/systemd/user/{name}-daemon-agent-.service.d"),
         Row("the daemon agent's socket, replaced", {"active: daemon agent started":
             hold("{user}", take)},
             "daemon agent: ", "its socket is answered by process", mend=LET_GO),
