@@ -104,6 +104,7 @@ static int check_container(const struct session *session, const struct agent *ag
 			 strcmp(container->security[0], "no-new-privileges") != 0,
 		 "has other security options"},
 		{!container->is_read_only, "has a writable root"},
+		{container->tmpfs != 1, "has not exactly one temporary file system"},
 		{strcmp(container->ipc_mode, "none") != 0 || container->pid_mode[0] ||
 			 container->userns_mode[0],
 		 "shares a namespace"},
@@ -111,7 +112,7 @@ static int check_container(const struct session *session, const struct agent *ag
 		{(session->engine_info.has_pids_limit && !container->pids_limit) ||
 			 (session->engine_info.has_memory_limit && !container->memory),
 		 "is not bounded"},
-		{container->devices || container->ports,
+		{container->has_devices || container->has_ports,
 		 "has devices or published ports"},
 		{!container->has_init || container->restart_count, "was restarted, or "
 								   "has no init"},

@@ -75,13 +75,14 @@ static const struct json_field container_fields[] = {
 	{COUNT(memory)},
 	{COUNT(cap_add)},
 	{COUNT(cap_drop)},
-	{COUNT(devices)},
-	{COUNT(ports)},
+	{COUNT(tmpfs)},
 	{COUNT(binds)},
 	{JSON_BOOLEAN(struct engine_container, is_running)},
 	{JSON_BOOLEAN(struct engine_container, is_read_only)},
 	{JSON_BOOLEAN(struct engine_container, is_privileged)},
 	{JSON_BOOLEAN(struct engine_container, has_init)},
+	{JSON_BOOLEAN(struct engine_container, has_devices)},
+	{JSON_BOOLEAN(struct engine_container, has_ports)},
 	{JSON_ARRAY(struct engine_container, security, security_count, &security_item,
 		    0)},
 	{JSON_ARRAY(struct engine_container, mounts, mount_count, &mount_item, 0)},
@@ -91,7 +92,8 @@ static const struct json_field container_fields[] = {
 const struct json_table engine_container_table =
 	JSON_TABLE(struct engine_container, container_fields);
 
-/* Go templates that print those forms. */
+/* Go templates that print those forms. The engine leaves a container's `Tmpfs` away where
+ * there is none: a field that is not there would be an error. */
 static const char info_template[] =
 	"{\"identity\":{\"id\":{{json .ID}},\"version\":{{json .ServerVersion}},"
 	"\"root_dir\":{{json .DockerRootDir}},\"storage_driver\":{{json .Driver}},"
@@ -119,8 +121,11 @@ static const char container_template[] =
 	"\"memory\":{{json .HostConfig.Memory}},"
 	"\"cap_add\":{{with .HostConfig.CapAdd}}{{len .}}{{else}}0{{end}},"
 	"\"cap_drop\":{{with .HostConfig.CapDrop}}{{len .}}{{else}}0{{end}},"
-	"\"devices\":{{with .HostConfig.Devices}}{{len .}}{{else}}0{{end}},"
-	"\"ports\":{{with .HostConfig.PortBindings}}{{len .}}{{else}}0{{end}},"
+	"\"has_devices\":{{if or .HostConfig.Devices .HostConfig.DeviceRequests "
+	".HostConfig.DeviceCgroupRules}}true{{else}}false{{end}},"
+	"\"has_ports\":{{if or .HostConfig.PortBindings .HostConfig.PublishAllPorts}}true"
+	"{{else}}false{{end}},"
+	"\"tmpfs\":{{with index .HostConfig \"Tmpfs\"}}{{len .}}{{else}}0{{end}},"
 	"\"binds\":{{with .HostConfig.Binds}}{{len .}}{{else}}0{{end}},"
 	"\"is_running\":{{json .State.Running}},"
 	"\"is_read_only\":{{json .HostConfig.ReadonlyRootfs}},"

@@ -66,8 +66,9 @@ struct engine_container {
 	char user[64], network_mode[ENGINE_NAME_SIZE], ipc_mode[32], pid_mode[32],
 		userns_mode[32], runtime[64];
 	int64_t pid, restart_count, pids_limit, memory;
-	int64_t cap_add, cap_drop, devices, ports, binds;
+	int64_t cap_add, cap_drop, tmpfs, binds;
 	bool is_running, is_read_only, is_privileged, has_init;
+	bool has_devices, has_ports; /* asked for in any of their ways */
 	char security[4][64];
 	size_t security_count;
 	struct engine_mount mounts[ENGINE_MOUNTS_MAX];

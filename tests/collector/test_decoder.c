@@ -101,8 +101,9 @@ static void test_info(void **state)
 	"\"network_mode\":\"n\",\"ipc_mode\":\"none\",\"pid_mode\":\"\","                \
 	"\"userns_mode\":\"\",\"runtime\":\"runc\",\"pid\":" pid                         \
 	",\"restart_count\":0,\"pids_limit\":16,\"memory\":67108864,\"cap_add\":0,"      \
-	"\"cap_drop\":1,\"devices\":0,\"ports\":0,\"binds\":1,\"is_running\":true,"      \
+	"\"cap_drop\":1,\"tmpfs\":1,\"binds\":1,\"is_running\":true,"                    \
 	"\"is_read_only\":true,\"is_privileged\":false,\"has_init\":true,"               \
+	"\"has_devices\":false,\"has_ports\":false,"                                     \
 	"\"security\":[\"no-new-privileges\"],\"mounts\":[" mounts                       \
 	"],\"networks\":[" networks "]" more "}"
 #define MOUNT                                                                            \

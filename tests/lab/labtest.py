@@ -38,6 +38,7 @@ def lab(*arguments, check=True, text=True, **more):
 
 
 running = set()
+starting = threading.Lock()
 
 
 def _interrupt(*_):
@@ -47,6 +48,8 @@ def _interrupt(*_):
 
 @atexit.register
 def _end_all():
+    starting.acquire()  # pylint: disable=consider-using-with
+    # From here on none is started: a thread may still be about to.
     for name in sorted(running):
         lab("down", "--name", name, check=False)
 
@@ -64,7 +67,8 @@ class Lab:
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGTERM, signal.SIGHUP):
                 signal.signal(number, _interrupt)
-        running.add(self.name)
+        with starting:
+            running.add(self.name)
         self.facts = json.loads(lab("up", "--name", self.name, *self.options).stdout)
         return self
 
