@@ -430,10 +430,17 @@ static void restore_sigpipe(const sigset_t *before)
 	sigprocmask(SIG_SETMASK, before, NULL);
 }
 
+static const char *name_of(const struct child_spec *spec)
+{
+	if (spec->path)
+		return spec->path;
+	return spec->name ? spec->name : "child process";
+}
+
 static int run(const struct child_spec *spec, struct running *running,
 	       struct child_result *result, struct diag *diag)
 {
-	const char *name = spec->path ? spec->path : "child process";
+	const char *name = name_of(spec);
 	int64_t deadline = clock_monotonic_us() / 1000 + spec->timeout_ms;
 	int error = start(spec, running), setup_error = 0;
 	ssize_t got;
@@ -501,7 +508,7 @@ static const char *last_line(struct bytes *error)
 int child_explain(const struct child_spec *spec, const struct child_result *result,
 		  struct diag *diag)
 {
-	const char *name = spec->path ? spec->path : "child process";
+	const char *name = name_of(spec);
 	struct bytes error = result->error;
 
 	if (result->is_timeout)

@@ -35,6 +35,7 @@ struct child_spec {
 	 * status. Standard output is descriptor 1: use write(), what is left in a
 	 * stdio buffer is lost. */
 	int (*function)(void *context);
+	const char *name; /* of `function`, in messages; NULL: "child process" */
 	/* Called in the child before exec or `function`; -errno ends the child and
 	 * is reported as "could not tell". Async-signal-safe calls are not needed:
 	 * callers have one thread. */

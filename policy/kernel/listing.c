@@ -116,6 +116,7 @@ static int run_child(struct job *job, const char *doing, struct bytes *ret_outpu
 {
 	struct child_spec spec = {
 		.function = run,
+		.name = "libnftables",
 		.context = job,
 		.timeout_ms = TIMEOUT_MS,
 		.output_limit = LISTING_LIMIT,

@@ -383,6 +383,7 @@ static int run_job(struct job *job, struct pair *pair, struct diag *diag)
 {
 	struct child_spec spec = {
 		.function = run,
+		.name = "libnftables",
 		.context = job,
 		.timeout_ms = PAIR_TIMEOUT_MS,
 		.output_limit = PAIR_ERROR_LIMIT,

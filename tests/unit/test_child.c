@@ -534,19 +534,22 @@ static void a_failing_start_is_no_verdict(void **state)
 	int wanted = -EPERM;
 	struct child_spec prepared = SHELL("echo ran"), missing = prepared;
 	struct child_spec forbidden = prepared,
-			  function = call(print_environment, &wanted);
+			  function = call(print_environment, &wanted), named = function;
 	const struct {
 		const struct child_spec *spec;
 		int error;
+		const char *place;
 	} cases[] = {
-		{&prepared, -EPERM},
-		{&missing, -ENOENT},
-		{&forbidden, -EACCES},
-		{&function, -EPERM},
+		{&prepared, -EPERM, "/bin/sh"},
+		{&missing, -ENOENT, "/usr/bin/no-such-program"},
+		{&forbidden, -EACCES, "/etc/passwd"},
+		{&function, -EPERM, "child process"},
+		{&named, -EPERM, "a library"},
 	};
 
 	(void)state;
-	prepared.prepare = function.prepare = refuse;
+	named.name = "a library";
+	prepared.prepare = function.prepare = named.prepare = refuse;
 	prepared.context = &wanted;
 	missing.path = "/usr/bin/no-such-program";
 	forbidden.path = "/etc/passwd";
@@ -558,8 +561,7 @@ static void a_failing_start_is_no_verdict(void **state)
 				 cases[i].error);
 		assert_int_equal(diag.kind, DIAG_UNDECIDED);
 		assert_non_null(strstr(diag.text, "cannot be started: "));
-		assert_string_equal(diag.place, cases[i].spec->path ? cases[i].spec->path
-								    : "child process");
+		assert_string_equal(diag.place, cases[i].place);
 		assert_int_equal(result.exit_status, 42);
 		assert_null(result.output.data);
 	}

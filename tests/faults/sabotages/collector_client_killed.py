@@ -13,4 +13,4 @@ esac
 exec /usr/bin/docker.real "$@"
 END
 chmod 755 /usr/bin/docker"""
-UNTOLD = ("docker", "signal 9")
+UNTOLD = "/usr/bin/docker: ended by signal 9"

@@ -13,4 +13,4 @@ with open(sys.argv[1], "w"):
     while not (found := list(filter(is_reading, glob.glob("/proc/[0-9]*/fd/*")))): pass
     for fd in found: os.kill(int(fd.split("/")[2]), 9)
     os.unlink(sys.argv[1])' /etc/iproute2/rt_marks"""
-UNTOLD = "signal 9"
+UNTOLD = "libnftables: ended by signal 9"
