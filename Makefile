@@ -156,7 +156,7 @@ fuzz-programs: $(addprefix $(BUILD)/fuzz/,$(fuzz_targets))
 
 # --- tests --------------------------------------------------------------------
 
-.PHONY: deps test check asan fuzz bench lint static-check repro-check
+.PHONY: deps test check asan fuzz fuzz-decoders bench lint static-check repro-check
 deps:
 	@tests/deps
 
@@ -202,6 +202,11 @@ fuzz: variant-fuzz
 	@for target in $(fuzz_targets); do \
 		tests/fuzz/run $$target -max_total_time=$(FUZZ_SECONDS) || exit 1; done
 
+# The decoders of what net-verify reads, FUZZ_RUNS times in total.
+FUZZ_RUNS ?= 10000000
+fuzz-decoders: variant-fuzz
+	@tests/fuzz/decoders $(FUZZ_RUNS)
+
 # The main job on a fresh machine; leaves nothing but a new folder in out/demo (or in
 # DEMO_FOLDER), which it names.
 .PHONY: demo
@@ -241,7 +246,7 @@ clean:
 help:
 	@sed -n '5,17s/^# *//p' Makefile
 	@echo
-	@echo 'Also: asan clean completions faults fuzz lint manual repro-check static-check troubleshooting'
+	@echo 'Also: asan clean completions faults fuzz fuzz-decoders lint manual repro-check static-check troubleshooting'
 
 .PHONY: print-unit-tests
 print-unit-tests:
