@@ -392,11 +392,14 @@ static int obtain_report(struct oneshot *oneshot, struct once_report *report,
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", report_fd);
 	if (watch_fd < 0 || inotify_add_watch(watch_fd, path, IN_MODIFY) < 0)
 		return diag_fail(diag, errno, "net-once", "its report cannot be watched");
+	session_step(oneshot->session, "net-once tries");
 	error = open_gate(oneshot, diag);
 	if (!error)
 		error = await_report(oneshot, report_fd, watch_fd, report, diag);
 	if (!error)
 		error = check_report(oneshot, report, count, diag);
+	if (!error)
+		session_step(oneshot->session, "net-once has reported");
 	return error;
 }
 
@@ -404,9 +407,12 @@ int oneshot_run(struct oneshot *oneshot, struct probe *const *list, size_t count
 		struct record_phase *phase, struct diag *diag)
 {
 	OWN(own_pointer) struct once_report *report = calloc(1, sizeof(*report));
-	int error = report ? probes_run_controls(oneshot->set, list, count, false, diag)
-			   : diag_no_memory(diag);
+	int error;
 
+	if (!report)
+		return diag_no_memory(diag);
+	session_step(oneshot->session, "controls before net-once");
+	error = probes_run_controls(oneshot->set, list, count, false, diag);
 	if (!error)
 		error = obtain_report(oneshot, report, count, diag);
 	if (error)

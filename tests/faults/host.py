@@ -32,6 +32,14 @@ forge_guard() { # SED: the guard as nft would load it after an edit, in one tran
 	nft -f /run/forged
 }
 revoke() { $LIB/net-policy revoke --site $ETC/site.json; }
+open_holes() { # RULE CHAIN...: before all other rules of those chains of the policy's: it denies twice
+	rule=$1; shift
+	for chain; do
+		nft -ea insert rule inet $TABLE $chain $rule >/run/hole
+		sed -n "s/.*# handle /delete rule inet $TABLE $chain handle /p" /run/hole >>/run/holes
+	done
+}
+close_holes() { nft -f /run/holes; }
 agent_of() { # WORDS: the probe agents in whose cgroup's name they are
 	for p in /proc/[0-9]*; do
 		case $(readlink $p/exe) in */net-probe) ;; *) continue ;; esac
@@ -62,6 +70,10 @@ client_gives() { # OPTION...: the engine's client is a wrapper that runs contain
 		exec /usr/bin/docker.real "\$@"
 	END
 	chmod 755 /usr/bin/docker
+}
+in_candidate() { # its network namespace
+	nsenter -t $(su -s /bin/sh $WORKLOAD -c "docker --host unix://$SOCKET inspect --format \
+		{{.State.Pid}} \$(docker --host unix://$SOCKET ps -q --filter name=-candidate)") -n "$@"
 }
 await() { # COMMAND: until it succeeds, half a minute at most
 	for i in $(seq 300); do

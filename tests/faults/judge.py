@@ -20,6 +20,8 @@ class Outcome:
 
     def __init__(self):
         self.acted = False
+        self.closed = False  # what was done at UNTIL
+        self.phase = None
         self.status = None
         self.events, self.told = [], []
         self.result = {}
@@ -34,7 +36,16 @@ class Outcome:
             return None
         event = json.loads(line)
         self.events.append(event)
+        self.phase = event.get("phase", self.phase)
         return event
+
+    def is_at(self, moment):
+        """Whether the last line is that moment: a phase, a probe, words of a step; "PHASE:
+        MOMENT" for one that several phases have."""
+        phase, _, word = moment.rpartition(": ")
+        event = self.events[-1]
+        return phase in ("", self.phase) and (
+            word in (event.get("phase"), event.get("id")) or word in event.get("step", ""))
 
     @property
     def text(self):
@@ -53,10 +64,6 @@ class Outcome:
         return self.text.split("\n")[-1].split("refused: ")[-1]
 
 
-def is_moment(event, moment):
-    return moment in (event.get("phase"), event.get("id")) or moment in event.get("step", "")
-
-
 def demand(is_right, outcome, what):
     if not is_right:
         raise Wrong(f"{what}; but exit status {outcome.status}, {outcome.text!r}, "
@@ -67,6 +74,8 @@ def judge(row, outcome):
     """Gives what caught it, or that all was well; raises Wrong if that is not what was due."""
     demand(outcome.acted or not row.is_disturbance, outcome,
            f"the moment {row.when!r} never came")
+    demand(outcome.closed or "UNTIL" not in row.has, outcome,
+           f"the moment {row.get('UNTIL')!r} never came")
     if "PREFLIGHT_REFUSED" in row.has:
         return judge_words(row, outcome, "PREFLIGHT_REFUSED", 1)
     if "REFUSED" in row.has:

@@ -12,7 +12,7 @@ KINDS = {"sabotages": "sabotage", "good": "good"}
 TEXTS = ("PREFLIGHT_REFUSED", "REFUSED", "UNTOLD", "NOT_VERIFIED")
 EXPECTATIONS = (*TEXTS, "BAD")
 ACTS = ("DO", "WORLD", "HOST", "PROFILE", "WRAP", "WINDOW")
-NAMES = {"LAYER", "WHEN", "FIRST", "UNDO", "LAST", "LEAVES", *ACTS, *EXPECTATIONS}
+NAMES = {"LAYER", "WHEN", "UNTIL", "CLOSE", "FIRST", "UNDO", "LAST", "LEAVES", *ACTS, *EXPECTATIONS}
 LAYERS = ("policy", "foreign", "units", "engine", "agents", "time", "network", "collector",
           "evidence", "host")
 # Moments that are no progress line of the collector's.
@@ -61,6 +61,10 @@ class Row:
             return "a sabotage that does nothing"
         if "UNDO" in self.has and not {"REFUSED", "PREFLIGHT_REFUSED"} & set(expected):
             return "UNDO is for what is refused before anything starts"
+        if ("UNTIL" in self.has) != ("CLOSE" in self.has):
+            return "UNTIL is the moment of CLOSE: both or neither"
+        if "UNTIL" in self.has and self.when in MOMENTS:
+            return "UNTIL is for what is done while the collection runs"
         return None
 
     @property

@@ -37,6 +37,18 @@ class Trial:
         if row.act:
             row.act(self.host)
 
+    def close(self):
+        self.outcome.closed = True
+        self.host.sh(self.row.get("CLOSE"))
+
+    def due(self):
+        """What is to be done at the line that was just taken."""
+        row, outcome = self.row, self.outcome
+        if not outcome.acted:
+            return self.disturb if outcome.is_at(row.when) else None
+        is_over = "UNTIL" in row.has and not outcome.closed and outcome.is_at(row.get("UNTIL"))
+        return self.close if is_over else None
+
     def disturb_at(self, moment):
         if self.row.when == moment:
             self.disturb()
@@ -47,10 +59,10 @@ class Trial:
         """Reads to the end, whatever the row's act does; gives the act's own failure."""
         failure = None
         for line in lines:
-            event = self.outcome.take_line(line)
-            if event and not self.outcome.acted and judge.is_moment(event, self.row.when):
+            act = self.due() if self.outcome.take_line(line) else None
+            if act:
                 try:
-                    self.disturb()
+                    act()
                 except BaseException as error:  # pylint: disable=broad-except
                     failure = error
         return failure
