@@ -2,8 +2,9 @@
 // The probe agent, confined and measured as ever, that lies in one of its answers.
 //
 // What it says is appended to the program's own file: " LIE PATTERN OP KIND\n", the
-// last argument it is called with, whose answer, and how. So each lie is a program
-// with a digest of its own, which a release can name as its probe runner.
+// last argument it is called with and its uid ("net-agent@0"), whose answer, and how. So
+// each lie is a program with a digest of its own, which a release can name as its probe
+// runner.
 #include <fnmatch.h>
 #include <poll.h>
 #include <stdbool.h>
@@ -31,7 +32,7 @@ int __wrap_json_table_write(const struct json_table *table, const void *object,
 /* Before main(), and so before the confinement. */
 __attribute__((constructor)) static void read_lie(int argc, char **argv)
 {
-	char tail[TAIL_SIZE + 1] = "", pattern[WORD_SIZE], *start;
+	char tail[TAIL_SIZE + 1] = "", pattern[WORD_SIZE], called[TAIL_SIZE], *start;
 	FILE *self = fopen("/proc/self/exe", "re");
 
 	if (!self)
@@ -44,7 +45,8 @@ __attribute__((constructor)) static void read_lie(int argc, char **argv)
 	if (!start || sscanf(start, " LIE " SCAN_WORD " " SCAN_WORD " " SCAN_WORD,
 			     pattern, op, kind) != 3)
 		abort();
-	if (fnmatch(pattern, argv[argc - 1], 0) != 0)
+	snprintf(called, sizeof(called), "%s@%u", argv[argc - 1], getuid());
+	if (fnmatch(pattern, called, 0) != 0)
 		*op = '\0';
 }
 

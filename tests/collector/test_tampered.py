@@ -23,7 +23,8 @@ TAMPERED = [
     tampered("control", "active: begin", "control agent: ", WRITTEN),
     tampered("worker", "active: control agent measured", "worker agent: "),
     tampered("daemon", "active: daemon agent's folder made", "daemon agent: "),
-    tampered("candidate", "active: daemon_subordinate agent measured", "candidate agent: "),
+    # Before the subordinate one starts, which nothing at the file's place can be.
+    tampered("candidate", "active: daemon agent measured", "candidate agent: "),
     tampered("sibling", "active: candidate container started", "sibling agent: "),
     tampered("executor", "active: sibling container started", "executor agent: "),
     tampered("net-once after the stop", "stop_rollback: stopping the worker", "net-once: "),
@@ -31,9 +32,11 @@ TAMPERED = [
              "failed_start: starting the worker on the expired profile", "net-once: ", window=25),
 ]
 
-# The last argument of each position's agent.
-CALLED = {"control": "net-agent", "worker": "*/agent/socket", "daemon": "*/daemon.sock",
-          "candidate": "/agent/agent.sock", "net-once": "*/gate"}
+# The last argument of each position's agent, and its uid. The subordinate one is executed from
+# the same descriptor as the control agent: no other file can be, but this one can lie there.
+CALLED = {"control": "net-agent@0", "worker": "*/agent/socket@*", "daemon": "*/daemon.sock@*",
+          "daemon_subordinate": "net-agent@[1-9]*", "candidate": "/agent/agent.sock@*",
+          "net-once": "*/gate@*"}
 DIGEST, PID, UID, GID = ('"probe_runner_sha256":', '"pid":', '"uid":', '"gid":')
 
 
@@ -51,6 +54,9 @@ LYING = [
     lying("worker", "hello", "unconfined", "worker agent: says it is not confined"),
     lying("daemon", "hello", PID, "daemon agent: says its pid is"),
     lying("daemon", "hello", UID, "daemon agent: says its uid is"),
+    lying("daemon_subordinate", "hello", DIGEST, "daemon_subordinate agent: says its digest is"),
+    lying("daemon_subordinate", "hello", PID, "daemon_subordinate agent: says its pid is"),
+    lying("daemon_subordinate", "hello", UID, "daemon_subordinate agent: says its uid is"),
     lying("candidate", "hello", DIGEST, "candidate agent: says its digest is"),
     lying("candidate", "hello", PID, "candidate agent: says its pid is"),
     lying("candidate", "hello", UID, "candidate agent: says its uid is"),
