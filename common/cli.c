@@ -3,6 +3,7 @@
 #include "common/cli.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -19,6 +20,8 @@
 #define HELP_WIDTH 79
 
 static const char *program_name = "netproof";
+/* errno of the first text that standard output did not take. */
+static int print_error;
 
 /* Prints a word behind a blank, none past the last column: the next line begins at
  * `indent` instead. `*column` is how much of the line is written. */
@@ -152,7 +155,8 @@ void cli_print(FILE *stream, const char *text, const struct style_rule *rules,
 		if (buffer_take(&buffer, &painted, &ignored) == 0)
 			text = painted.data;
 	}
-	fputs(text, stream);
+	if (fputs(text, stream) < 0 && stream == stdout && !print_error)
+		print_error = errno;
 }
 
 const char *cli_value(const struct cli_values *values, const char *name)
@@ -314,22 +318,41 @@ static int fill_standard_descriptors(void)
 	return 0;
 }
 
+/* Says it if what was printed got lost, and why as far as that is known. */
+static bool is_output_lost(void)
+{
+	struct diag diag = {0};
+	bool is_lost = ferror(stdout) != 0;
+
+	if (fflush(stdout) != 0) {
+		is_lost = true;
+		if (!print_error)
+			print_error = errno;
+	}
+	if (!is_lost)
+		return false;
+	diag_fail(&diag, print_error, NULL, "standard output could not be written");
+	cli_report(&diag);
+	return true;
+}
+
 int cli_main(const struct cli_program *program, int argc, char **argv)
 {
 	struct diag diag = {0};
 	int status;
 
 	program_name = program->name;
-	if (fill_standard_descriptors() != 0)
-		return EXIT_STATUS_UNDECIDED;
+	if (fill_standard_descriptors() != 0) {
+		diag_fail(&diag, errno, NULL,
+			  "a closed standard descriptor cannot be filled");
+		return (int)cli_report(&diag);
+	}
 	/* A reader that goes away is an error to handle, not a way to die in the
 	 * middle of what must be cleaned up. */
 	signal(SIGPIPE, SIG_IGN);
 	status = dispatch(program,
 			  (struct words){argc > 0 ? argv + 1 : argv, argv + argc});
-	if ((fflush(stdout) != 0 || ferror(stdout)) && status == EXIT_STATUS_OK) {
-		diag_fail(&diag, 0, NULL, "standard output could not be written");
-		return (int)cli_report(&diag);
-	}
+	if (is_output_lost() && status == EXIT_STATUS_OK)
+		return EXIT_STATUS_UNDECIDED;
 	return status;
 }

@@ -61,9 +61,9 @@ struct cli_program {
 
 /* Parses `argv`, and runs the command or prints what was asked or is wrong.
  * Returns the exit status: 2 for every mistake in the command line. Output that
- * could not be written turns status 0 into 4. Before the command runs, closed
- * standard descriptors are filled so that using them fails, and SIGPIPE is ignored.
- * `argv` is reordered. */
+ * could not be written is said, and turns status 0 into 4. Before the command runs,
+ * closed standard descriptors are filled so that using them fails, and SIGPIPE is
+ * ignored. `argv` is reordered. */
 int cli_main(const struct cli_program *program, int argc, char **argv);
 
 /* The value of an option of the command; NULL when it was not given. */

@@ -376,11 +376,16 @@ static void break_output(void)
 	close(ends[1]);
 }
 
-#define NOT_WRITTEN "could not tell: standard output could not be written\n"
+#define NOT_WRITTEN "could not tell: standard output could not be written: "
 
 static void lost_output_is_no_success(void **state)
 {
 	static void (*const ways[])(void) = {close_output, fill_output, break_output};
+	static const char *const reasons[] = {
+		"net-many: " NOT_WRITTEN "Bad file descriptor\n",
+		"net-many: " NOT_WRITTEN "No space left on device\n",
+		"net-many: " NOT_WRITTEN "Broken pipe\n",
+	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
@@ -395,7 +400,7 @@ static void lost_output_is_no_success(void **state)
 
 			run(&cases[c], &result);
 			assert_int_equal(result.signal, 0);
-			assert_string_equal(result.error.data, "net-many: " NOT_WRITTEN);
+			assert_string_equal(result.error.data, reasons[i]);
 			assert_int_equal(result.exit_status, 4);
 		}
 	}
@@ -410,6 +415,8 @@ static void lost_output_keeps_another_status(void **state)
 	(void)state;
 	run(&differing, &one);
 	assert_int_equal(one.exit_status, 3);
+	assert_string_equal(one.error.data,
+			    "net-many: " NOT_WRITTEN "No space left on device\n");
 	run(&refusing, &two);
 	assert_int_equal(two.exit_status, 1);
 	assert_string_equal(two.error.data, "net-many: refused: a.json: b: not?so\n");
