@@ -231,10 +231,6 @@ void probes_finish(struct probe_set *set, struct probe *probe)
 	record_judge_probe(record, probe->entry);
 	probe->is_done = true;
 	session->probes_done++;
-	if ((record->expect == EXPECT_DENIED || record->expect == EXPECT_CUT) &&
-	    verdict_is_reached((enum observed)record->observed) &&
-	    session->leak_count < SESSION_LEAKS_MAX)
-		strcpy(session->leaks[session->leak_count++], record->id);
 	if (session->progress.on_probe)
 		session->progress.on_probe(session->progress.context, record,
 					   session->probes_done, session->probes_all,

@@ -62,7 +62,7 @@ int probes_run_controls(struct probe_set *set, struct probe *const *list, size_t
 /* Takes an agent's answer as the probe's observation. */
 void probes_take_answer(struct probe *probe, const struct agent_answer *answer);
 
-/* Judges the probe, tells of it, and remembers a leak. */
+/* Judges the probe, and tells of it. */
 void probes_finish(struct probe_set *set, struct probe *probe);
 
 /* Every probe of the phase has been run and judged. */

@@ -2,6 +2,7 @@
 // One collection: what it was given, what it holds, what it has found so far.
 #include "collector/session.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include "collector/confine.h"
 #include "collector/formats.h"
 #include "common/clock.h"
+#include "policy/verdict.h"
 
 /* Slewing stays far below it. */
 enum { CLOCK_TOLERANCE_MS = 1000 };
@@ -130,16 +132,50 @@ void session_label(const struct session *session, char *ret_label, size_t size)
 	snprintf(ret_label, size, "%s=%s", session->site.run_label, session->run);
 }
 
+/* One phase's, each id once: the attempts of one follow each other. Returns what is
+ * used of `text` then. */
+static size_t list_leaks(const struct record_phase *phase, char *text, size_t size,
+			 size_t used)
+{
+	for (size_t i = 0, end; i < phase->probe_count; i = end) {
+		const struct record_probe *first = &phase->probes[i];
+		char times[32] = "";
+		size_t leaks = 0;
+
+		for (end = i; end < phase->probe_count &&
+			      strcmp(phase->probes[end].id, first->id) == 0;
+		     end++)
+			leaks += verdict_is_leak(
+				(enum expectation)phase->probes[end].expect,
+				(enum observed)phase->probes[end].observed);
+		if (!leaks)
+			continue;
+		if (leaks > 1)
+			snprintf(times, sizeof(times), " (%zu)", leaks);
+		used += (size_t)snprintf(
+			text + used, size - used, "%s%s%s",
+			used ? ", " : "; leaks already seen: ", first->id, times);
+		/* All of a catalog's, of as many endpoints as can be, have room. */
+		assert(used < size);
+	}
+	return used;
+}
+
 void session_add_leaks(const struct session *session, struct diag *diag)
 {
-	size_t used = strlen(diag->text);
+	char leaks[DIAG_TEXT_SIZE - sizeof("...")] = "";
+	size_t length = 0, room;
 
+	for (size_t i = 0; i < session->record.phase_count; i++)
+		length = list_leaks(&session->record.phases[i], leaks, sizeof(leaks),
+				    length);
+	if (!length)
+		return;
 	/* A leak is definite, whatever could not be told after it. */
-	if (session->leak_count)
-		diag->kind = DIAG_REFUSED;
-	for (size_t i = 0;
-	     i < session->leak_count && used + CATALOG_ID_SIZE + 32 < DIAG_TEXT_SIZE; i++)
-		used += (size_t)snprintf(
-			diag->text + used, DIAG_TEXT_SIZE - used, "%s%s",
-			i ? ", " : "; leaks already seen: ", session->leaks[i]);
+	diag->kind = DIAG_REFUSED;
+	/* It is the reason that is cut short, if need be. */
+	room = sizeof(diag->text) - 1 - length;
+	if (strlen(diag->text) > room)
+		strcpy(diag->text + room - strlen("..."), "...");
+	strcat(diag->text, leaks);
 }

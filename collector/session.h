@@ -24,8 +24,7 @@
 #include "policy/subjects.h"
 #include "policy/targets.h"
 
-#define SESSION_RUN_SIZE 17 /* 16 hex digits and a NUL */
-#define SESSION_LEAKS_MAX 16
+#define SESSION_RUN_SIZE 17    /* 16 hex digits and a NUL */
 #define SESSION_GROUPS_MAX 258 /* of an account, and the worker's */
 
 /* An agent, from its start to the end of the collection. */
@@ -108,8 +107,6 @@ struct session {
 	/* Told. */
 	struct progress progress;
 	size_t probes_done, probes_all;
-	char leaks[SESSION_LEAKS_MAX][CATALOG_ID_SIZE];
-	size_t leak_count;
 	struct record record;
 };
 
@@ -137,7 +134,8 @@ struct endpoint session_trusted(const struct session *session, size_t index);
 /* "KEY=RUN": what marks our containers and networks. */
 void session_label(const struct session *session, char *ret_label, size_t size);
 
-/* Adds "; leaks already seen: …" to a failure's text; with a leak, "could not tell"
+/* Adds "; leaks already seen: …" to a failure's text, whole: each probe that an answer
+ * has shown to leak, whether or not it was judged since. With a leak, "could not tell"
  * becomes a refusal. */
 void session_add_leaks(const struct session *session, struct diag *diag);
 

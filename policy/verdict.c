@@ -205,6 +205,25 @@ bool verdict_is_reached(enum observed observed)
 	       observed == OBSERVED_PROXY_FORWARDED;
 }
 
+bool verdict_is_leak(enum expectation expected, enum observed observed)
+{
+	switch (expected) {
+	case EXPECT_DENIED:
+	case EXPECT_CUT:
+		return verdict_is_reached(observed);
+	case EXPECT_PROXY_REFUSED:
+		return observed == OBSERVED_PROXY_FORWARDED;
+	case EXPECT_CONNECTED:
+	case EXPECT_HANDSHAKE_COMPLETED:
+	case EXPECT_CONTAINER_ADDRESS:
+	case EXPECT_IDENTITY_EXACT:
+	case EXPECT_ONLY_LOOPBACK:
+	case EXPECT_COUNT:
+		break;
+	}
+	return false;
+}
+
 static bool is_success(const struct exchange *exchange)
 {
 	return exchange->outcome == OBSERVED_CONNECTED ||

@@ -181,8 +181,11 @@ bool verdict_conclusive(enum basis basis, const struct evidence *evidence,
 enum basis verdict_basis(unsigned int allowed, const struct evidence *evidence,
 			 enum observed observed);
 
-/* Whether `observed` is a fact that only something reached can show. Of a probe
- * that expected a denial, this is a leak. */
+/* Whether `observed` is a fact that only something reached can show. */
 bool verdict_is_reached(enum observed observed);
+
+/* Whether the probe got where it must not: past a denial, through the proxy that must
+ * refuse, or along a flow that must be cut. Nothing that comes later undoes it. */
+bool verdict_is_leak(enum expectation expected, enum observed observed);
 
 #endif

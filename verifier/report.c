@@ -22,10 +22,9 @@ const struct report_format *report_find(const char *name)
 
 const char *report_probe_word(const struct record_probe *probe)
 {
-	bool is_denial = probe->expect == EXPECT_DENIED || probe->expect == EXPECT_CUT;
-
 	if (!probe->matched)
-		return is_denial && verdict_is_reached((enum observed)probe->observed)
+		return verdict_is_leak((enum expectation)probe->expect,
+				       (enum observed)probe->observed)
 			       ? "LEAK"
 			       : "unmatched";
 	return probe->conclusive ? "ok" : "inconclusive";

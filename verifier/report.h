@@ -44,8 +44,8 @@ const struct report_format *report_find(const char *name);
 /* What a verdict means for who reads it, in one sentence. */
 const char *report_meaning(enum judgement judgement);
 
-/* What a probe came to, in one word: "ok", "LEAK" (denial expected, something
- * reached), "unmatched" or "inconclusive". */
+/* What a probe came to, in one word: "ok", "LEAK" (it got where it must not),
+ * "unmatched" or "inconclusive". */
 const char *report_probe_word(const struct record_probe *probe);
 
 #endif

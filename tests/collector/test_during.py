@@ -230,6 +230,20 @@ def check_leaks(run):
         raise AssertionError(f"not those leaks: {run.bad()}")
 
 
+# Rules that let the stopped worker's attempt out: the guard rejects in both chains.
+OPEN_GUARD = """
+for chain in output marked_output; do
+    nft insert rule inet {table} $chain meta skuid $(id -u {user}) accept
+done
+"""
+ONCE = "worker.trusted.after_stop"
+
+
+def check_not_judged(run):
+    if ONCE in run.observed():
+        raise AssertionError("the signal came too late to show anything")
+
+
 # What could not be told after a leak is a refusal, too.
 LEAKY = [
     Row("a leak, then a refusal", {"active: begin": sh(OPEN), STOPPING: sh(CONTENT)},
@@ -237,6 +251,10 @@ LEAKY = [
     Row("a leak, then a signal",
         {"active: begin": sh(OPEN), "stop_rollback: begin": lambda run: run.signal(15)},
         "interrupted by SIGTERM; leaks already seen: ", *LEAKS, mend=CLOSE, also=check_leaks),
+    Row("a leak that nobody has judged yet",
+        {"stop_rollback: controls before net-once": sh(OPEN_GUARD),
+         "stop_rollback: net-once has reported": lambda run: run.signal(15)},
+        f"interrupted by SIGTERM; leaks already seen: {ONCE}", also=check_not_judged),
 ]
 
 

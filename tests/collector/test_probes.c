@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // collector/probes: what each row of the catalog becomes, aimed at what, with which
-// control; leaks that are remembered; a probe that was never run is found.
+// control; leaks that are named; a probe that was never run is found.
 #include "tests/unit/unit.h"
 
 #include "collector/probes.h"
@@ -289,59 +289,102 @@ static void test_one_that_was_not_run_is_found(void **state)
 	assert_int_equal(bench->session.probes_done, set->count);
 }
 
-static void test_a_leak_is_remembered(void **state)
+/* The bench's phase as the session's only one, prepared. */
+static struct record_phase *prepare(struct bench *bench, enum phase_name name)
 {
-	static const struct {
-		const char *id;
-		enum observed observed;
-		bool is_leak;
-	} cases[] = {
-		{"candidate.public", OBSERVED_CONNECTED, true},
-		{"worker.ipv6", OBSERVED_CONNECTED, true},
-		{"candidate.metadata", OBSERVED_UNREACHABLE, false},
-		/* A broken probe reached nothing, and shows nothing. */
-		{"daemon.public", OBSERVED_PROBE_ERROR, false},
-		/* What may be reached is no leak. */
-		{"candidate.router.connect", OBSERVED_CONNECTED, false},
-		{"worker.trusted.handshake", OBSERVED_HANDSHAKE_COMPLETED, false},
-	};
-	struct bench *bench = *state;
+	struct record *record = &bench->session.record;
+	struct record_phase *phase = &record->phases[record->phase_count++];
 	struct diag diag = {0};
-	size_t leaks = 0;
 
-	assert_int_equal(probes_prepare(&bench->session, PHASE_ACTIVE, &bench->phase,
-					&bench->set, &diag),
+	assert_int_equal(probes_prepare(&bench->session, name, phase, &bench->set, &diag),
 			 0);
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct probe *probe = probes_find(&bench->set, cases[i].id, 0);
-		struct agent_answer answer = {.has_outcome = true,
-					      .outcome = (int)cases[i].observed};
-
-		probes_take_answer(probe, &answer);
-		probes_finish(&bench->set, probe);
-		leaks += cases[i].is_leak;
-		assert_int_equal(bench->session.leak_count, leaks);
-	}
-	assert_string_equal(bench->session.leaks[0], "candidate.public");
-	assert_string_equal(bench->session.leaks[1], "worker.ipv6");
+	return phase;
 }
 
-static void test_more_leaks_than_there_is_room_for(void **state)
+static void answer(struct bench *bench, const char *id, size_t index,
+		   enum observed observed)
 {
-	struct bench *bench = *state;
+	struct agent_answer answer = {.has_outcome = true, .outcome = (int)observed};
+
+	probes_take_answer(probes_find(&bench->set, id, index), &answer);
+}
+
+static void assert_told(const struct bench *bench, const char *reason, const char *text)
+{
 	struct diag diag = {0};
 
-	assert_int_equal(probes_prepare(&bench->session, PHASE_ACTIVE, &bench->phase,
-					&bench->set, &diag),
-			 0);
-	for (size_t i = 0; i < bench->set.count; i++) {
-		struct agent_answer answer = {.has_outcome = true,
-					      .outcome = (int)OBSERVED_CONNECTED};
+	diag_fail(&diag, 0, "x", "%s", reason);
+	session_add_leaks(&bench->session, &diag);
+	assert_string_equal(diag.text, text);
+	assert_int_equal(diag.kind,
+			 strcmp(text, reason) == 0 ? DIAG_UNDECIDED : DIAG_REFUSED);
+}
 
-		probes_take_answer(&bench->set.probes[i], &answer);
-		probes_finish(&bench->set, &bench->set.probes[i]);
+/* Whether or not anybody has come to judge it. */
+static void test_a_leak_is_named_from_its_answer_on(void **state)
+{
+	struct bench *bench = *state;
+
+	assert_told(bench, "why", "why");
+	prepare(bench, PHASE_ACTIVE);
+	answer(bench, "candidate.metadata", 0, OBSERVED_UNREACHABLE);
+	/* A broken probe reached nothing, and shows nothing. */
+	answer(bench, "daemon.public", 0, OBSERVED_PROBE_ERROR);
+	/* What may be reached is no leak. */
+	answer(bench, "candidate.router.connect", 0, OBSERVED_CONNECTED);
+	answer(bench, "worker.trusted.handshake", 0, OBSERVED_HANDSHAKE_COMPLETED);
+	answer(bench, "candidate.proxy.forward", 0, OBSERVED_PROXY_REFUSED);
+	assert_told(bench, "why", "why");
+	answer(bench, "worker.ipv6", 0, OBSERVED_CONNECTED);
+	answer(bench, "candidate.public", 0, OBSERVED_CONNECTED);
+	assert_told(bench, "why",
+		    "why; leaks already seen: candidate.public, worker.ipv6");
+	answer(bench, "candidate.proxy.forward", 0, OBSERVED_PROXY_FORWARDED);
+	answer(bench, "candidate.trusted", 0, OBSERVED_CONNECTED);
+	answer(bench, "candidate.trusted", 2, OBSERVED_CONNECTED);
+	prepare(bench, PHASE_EXPIRY);
+	answer(bench, "worker.trusted.established_after_expiry", 1, OBSERVED_CONNECTED);
+	assert_told(bench, "why",
+		    "why; leaks already seen: candidate.proxy.forward, candidate.public, "
+		    "candidate.trusted (2), worker.ipv6, "
+		    "worker.trusted.established_after_expiry");
+}
+
+/* Every probe there is, of as many endpoints as there can be, after a long reason. */
+static void test_every_leak_has_room(void **state)
+{
+	struct bench *bench = *state;
+	char reason[DIAG_TEXT_SIZE];
+	struct diag diag = {0};
+
+	bench->session.profile.trusted_tcp_count = PROFILE_TCP_MAX;
+	for (size_t i = ENDPOINTS; i < PROFILE_TCP_MAX; i++)
+		bench->session.profile.trusted_tcp[i] =
+			bench->session.profile.trusted_tcp[0];
+	for (enum phase_name name = 0; name < PHASE_COUNT; name++) {
+		struct record_phase *phase = prepare(bench, name);
+
+		for (size_t i = 0; i < phase->probe_count; i++)
+			phase->probes[i].observed =
+				phase->probes[i].expect == EXPECT_PROXY_REFUSED
+					? OBSERVED_PROXY_FORWARDED
+					: OBSERVED_CONNECTED;
 	}
-	assert_int_equal(bench->session.leak_count, SESSION_LEAKS_MAX);
+	memset(reason, 'x', sizeof(reason) - 1);
+	reason[sizeof(reason) - 1] = '\0';
+	diag_fail(&diag, 0, "x", "%s", reason);
+	session_add_leaks(&bench->session, &diag);
+	assert_int_equal(strlen(diag.text), sizeof(diag.text) - 1);
+	assert_non_null(strstr(diag.text, "xxx...; leaks already seen: candidate.proxy"));
+	for (enum phase_name name = 0; name < PHASE_COUNT; name++) {
+		const struct record_phase *phase = &bench->session.record.phases[name];
+
+		for (size_t i = 0; i < phase->probe_count; i++)
+			if (phase->probes[i].expect == EXPECT_DENIED ||
+			    phase->probes[i].expect == EXPECT_CUT)
+				assert_non_null(strstr(diag.text, phase->probes[i].id));
+	}
+	assert_non_null(strstr(diag.text, "worker.trusted.after_failed_start (32)"));
 }
 
 /* An answer without an outcome is a broken probe. */
@@ -371,8 +414,8 @@ int main(void)
 		CASE(test_each_row_is_aimed),
 		CASE(test_the_worker_has_dns_as_granted),
 		CASE(test_one_that_was_not_run_is_found),
-		CASE(test_a_leak_is_remembered),
-		CASE(test_more_leaks_than_there_is_room_for),
+		CASE(test_a_leak_is_named_from_its_answer_on),
+		CASE(test_every_leak_has_room),
 		CASE(test_an_answer_without_outcome),
 	};
 

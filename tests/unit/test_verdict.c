@@ -90,6 +90,25 @@ static void no_expectation_accepts_a_probe_error(void **state)
 		assert_false(verdict_matched(expect, OBSERVED_PROBE_ERROR));
 }
 
+static void a_leak_is_what_got_where_it_must_not(void **state)
+{
+	static const unsigned int leaks[EXPECT_COUNT] = {
+		[EXPECT_DENIED] = REACHED,
+		[EXPECT_CUT] = REACHED,
+		[EXPECT_PROXY_REFUSED] = BIT(OBSERVED_PROXY_FORWARDED),
+	};
+
+	(void)state;
+	for (enum expectation expect = 0; expect < EXPECT_COUNT; expect++)
+		for (enum observed seen = 0; seen < OBSERVED_COUNT; seen++) {
+			assert_int_equal(verdict_is_leak(expect, seen),
+					 (leaks[expect] & BIT(seen)) != 0);
+			assert_false(verdict_is_leak(expect, seen) &&
+				     verdict_matched(expect, seen));
+		}
+	assert_false(verdict_is_leak(EXPECT_COUNT, OBSERVED_CONNECTED));
+}
+
 static void every_basis_with_every_observation(void **state)
 {
 	struct evidence evidence = good_evidence();
@@ -337,6 +356,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_expectation_with_every_observation),
 		cmocka_unit_test(no_expectation_accepts_a_probe_error),
+		cmocka_unit_test(a_leak_is_what_got_where_it_must_not),
 		cmocka_unit_test(every_basis_with_every_observation),
 		cmocka_unit_test(nothing_is_concluded_from_nothing),
 		cmocka_unit_test(every_number_counts),

@@ -102,7 +102,8 @@ def cell(probes):
         return text
     denied = bad[0]["expect"] in ("denied", "cut")
     word = ("inconclusive" if bad[0]["matched"] else
-            "LEAK" if denied and bad[0]["observed"] == "connected" else "unmatched")
+            "LEAK" if denied and bad[0]["observed"] == "connected" or
+            bad[0]["observed"] == "proxy_forwarded" else "unmatched")
     return f"{text}\n{word}: {bad[0]['id']}"
 
 
