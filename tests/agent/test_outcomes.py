@@ -19,6 +19,7 @@ from client import Agent, netns, wait_until_blocked  # noqa: E402
 SLOW = 60000  # a time-out that no test may meet
 HERE, THERE = "10.11.0.1", "10.11.0.2"
 HERE6, THERE6 = "fd00:11::1", "fd00:11::2"
+TC = "/usr/sbin/tc"
 PORT = 4040
 
 
@@ -491,6 +492,17 @@ class CheckTest(NetworkTest):
                                             timeout_ms=SLOW)["connection"]
                 self.assertEqual(self.check(connection), ("connected", None))
                 away.ip("link", "set", link, "down")
+                self.assertEqual(self.check(connection), ("timeout", "ETIMEDOUT"))
+
+    def test_a_full_queue_is_no_sign_of_life(self):
+        """Of probes that this side's own queue has no room for the kernel keeps no count:
+        to it such a flow is idle and well."""
+        with netns.Namespace() as away:
+            link = netns.connect_pair(self.here, "10.13.0.1/24", away, "10.13.0.2/24")
+            with away.listen("10.13.0.2", PORT):
+                connection = self.agent.ask("establish", address="10.13.0.2", port=PORT,
+                                            timeout_ms=SLOW)["connection"]
+                self.here.run([TC, "qdisc", "add", "dev", link, "root", "pfifo", "limit", "0"])
                 self.assertEqual(self.check(connection), ("timeout", "ETIMEDOUT"))
 
     def test_keepalive_is_silent_between_checks(self):

@@ -26,6 +26,7 @@ class Outcome:
         self.events, self.told = [], []
         self.result = {}
         self.records = []  # names of those that it kept
+        self.bases = {}  # by probe, of the first of them: what its answer rests on
         self.left = []  # what it left on the host, in sentences
         self.verifier_status, self.verifier_text = None, ""
 
@@ -59,6 +60,10 @@ class Outcome:
         """By probe: what was seen instead of what must be, or that it shows nothing."""
         return {event["id"]: "undecided" if event["matched"] else event["observed"]
                 for event in self.probes if not (event["matched"] and event["conclusive"])}
+
+    def take_record(self, record):
+        self.bases = {probe["id"]: probe["basis"] for phase in record["phases"]
+                      for probe in phase["probes"]}
 
     def reason(self):
         return self.text.split("\n")[-1].split("refused: ")[-1]
@@ -114,6 +119,9 @@ def judge_record(row, outcome):
     demand(outcome.probes and outcome.result["probes"] == len(outcome.probes), outcome,
            f"{outcome.result.get('probes')} probes in the result, {len(outcome.probes)} told")
     demand(not outcome.left, outcome, f"left on the host: {'; '.join(outcome.left)}")
+    for probe, basis in row.get("BASIS", {}).items():
+        demand(outcome.bases.get(probe) == basis, outcome,
+               f"{probe} rests on {outcome.bases.get(probe)}, not {basis}")
     return judge_verification(row, outcome, wanted)
 
 

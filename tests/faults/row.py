@@ -12,7 +12,8 @@ KINDS = {"sabotages": "sabotage", "good": "good"}
 TEXTS = ("PREFLIGHT_REFUSED", "REFUSED", "UNTOLD", "NOT_VERIFIED")
 EXPECTATIONS = (*TEXTS, "BAD")
 ACTS = ("DO", "WORLD", "HOST", "PROFILE", "WRAP", "WINDOW")
-NAMES = {"LAYER", "WHEN", "UNTIL", "CLOSE", "FIRST", "UNDO", "LAST", "LEAVES", *ACTS, *EXPECTATIONS}
+NAMES = {"LAYER", "WHEN", "UNTIL", "CLOSE", "FIRST", "UNDO", "LAST", "LEAVES", "BASIS", *ACTS,
+         *EXPECTATIONS}
 LAYERS = ("policy", "foreign", "units", "engine", "agents", "time", "network", "collector",
           "evidence", "host")
 # Moments that are no progress line of the collector's.
@@ -59,6 +60,8 @@ class Row:
             return f"{expected[0]} would be met by anything"
         if self.kind == "sabotage" and not self.act and not set(ACTS) & set(self.has):
             return "a sabotage that does nothing"
+        if "BASIS" in self.has and set(expected) & set(TEXTS) - {"NOT_VERIFIED"}:
+            return "BASIS is for what has a record"
         if "UNDO" in self.has and not {"REFUSED", "PREFLIGHT_REFUSED"} & set(expected):
             return "UNDO is for what is refused before anything starts"
         if ("UNTIL" in self.has) != ("CLOSE" in self.has):

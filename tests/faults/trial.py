@@ -122,6 +122,7 @@ class Trial:
         self.outcome.left = [line for line in self.look_around()
                              if line not in there_before]
         if self.outcome.records:
+            self.outcome.take_record(host.record(self.outcome.records[0]))
             self.disturb_at(rows.AFTER_COLLECTION)
             self.verify()
         return judge.judge(row, self.outcome)
