@@ -72,6 +72,7 @@ store_bench_libraries := jansson nettle
 benches += tests/store/bench.py
 tests += unit:tests/verifier/test_record.py
 tests += unit:tests/verifier/test_colours.py
+tests += unit:tests/verifier/test_review.py
 tests += unit:tests/verifier/test_statuses.py
 tests += unit:tests/verifier/test_output.py
 tests += unit:tests/verifier/test_attacks.py

@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 PUT = os.path.abspath("build/tests/store_put")
-VERIFY = os.path.abspath("build/bin/net-verify")
+VERIFY = os.path.abspath(os.environ.get("NET_VERIFY", "build/bin/net-verify"))
 # Nothing here should block. This keeps a hang from holding everything up, no more.
 HANG_SECONDS = 60
 

@@ -4,6 +4,7 @@
 repaired, an empty store "could not tell"; and the confinement both run under."""
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -18,8 +19,9 @@ import schema  # noqa: E402
 
 RECORD = samples.canonical(samples.record())
 PREFLIGHT = samples.canonical(samples.preflight())
-UNCONFINED = os.path.abspath("build/tests/verify_unconfined")
-CONFINED = os.path.abspath("build/tests/verify_confined")
+UNCONFINED = os.path.abspath(os.environ.get("VERIFY_UNCONFINED",
+                                            "build/tests/verify_unconfined"))
+CONFINED = os.path.abspath(os.environ.get("VERIFY_CONFINED", "build/tests/verify_confined"))
 SOMEBODY = 54321
 
 
@@ -210,6 +212,30 @@ class Store(unittest.TestCase):
         self.assertIn(f"{name}: refused: pre_collection_preflight_sha256: no such preflight "
                       f"in the store: {storekit.name_of(PREFLIGHT)}\n", output)
 
+    def test_a_record_among_preflights_of_others(self):
+        """Each record is looked for its own: others help it no more than none."""
+        other = self.put(PREFLIGHT)
+        sound = self.put(RECORD)
+        wanted = "0" * 64
+        lonely = self.put(RECORD.replace(other.encode(), wanted.encode()))
+        status, output, _ = verify("store", "--store", self.store)
+        self.assertEqual(status, 1)
+        self.assertIn(f"{lonely}: refused: pre_collection_preflight_sha256: no such preflight "
+                      f"in the store: {wanted}\n", output)
+        self.assertNotIn(sound, output)
+
+    def test_json_says_what_is_refused_and_what_could_not_be_told(self):
+        self.put(PREFLIGHT)
+        self.write("x", b"1")
+        done = storekit.run(["strace", "-o", "/dev/null", "-P",
+                             f"{self.store}/{storekit.name_of(PREFLIGHT)}", "-e",
+                             "inject=read:error=EIO", UNCONFINED, "store", "--store",
+                             self.store, "--format", "json"])
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual([(finding["name"], finding["refused"])
+                          for finding in json.loads(done.stdout)["findings"]],
+                         sorted([("x", True), (storekit.name_of(PREFLIGHT), False)]))
+
     def test_json(self):
         self.put(PREFLIGHT)
         self.write("x", b"1")
@@ -315,6 +341,29 @@ class Store(unittest.TestCase):
         for name in ("x", "../store/" + record, record.upper(), "0" * 64):
             self.assertEqual(verify("show", name, "--store", self.store)[:2], (1, ""))
 
+    def test_show_of_each_probe(self):
+        """Which of the trusted endpoints it is of, and what is claimed of it."""
+        record = samples.record(trusted=3)
+        probes = [probe for phase in record["phases"] for probe in phase["probes"]]
+        probes[0].update(matched=False, conclusive=False)
+        probes[1].update(conclusive=False)
+        endpoints = [endpoint["endpoint_sha256"] for endpoint in record["endpoints"]
+                     if endpoint["role"] == "trusted_tcp"]
+        wanted = [f"{probe['id']} #{endpoints.index(probe['endpoint_sha256']) + 1}"
+                  if probe.get("endpoint_sha256") in endpoints else probe["id"]
+                  for probe in probes]
+        self.assertIn("worker.trusted.handshake #3", wanted)
+        self.assertIn("candidate.router.connect", wanted)
+        name = self.put(samples.canonical(record))
+        status, output, _ = verify("show", name, "--store", self.store)
+        self.assertEqual(status, 0)
+        self.assertIn("not covered: " + ", ".join(record["not_covered"]) + "\n", output)
+        self.assertIn(f"probes             {len(probes)}, {len(probes) - 2} of them matched and "
+                      "conclusive\n", output)
+        rows = re.findall(r"(?m)^  (\w+\..*?)  +\w+ +\w+ +\w+ +(\S.*)$", output)
+        self.assertEqual(rows, list(zip(wanted, ["NO MATCH", "NOT CONCLUSIVE"]
+                                        + ["ok"] * (len(wanted) - 2))))
+
     def test_usage(self):
         for arguments in (("store",), ("show", "0" * 64), ("show", "--store", self.store),
                           ("store", "--store", self.store, "x"), ("nothing",), ()):
@@ -322,11 +371,50 @@ class Store(unittest.TestCase):
 
 
 class Confinement(unittest.TestCase):
+    def setUp(self):
+        self.folder = storekit.Folder()
+        self.addCleanup(self.folder.close)
+        self.store = self.folder.store
+        self.assertEqual(storekit.put(self.store, PREFLIGHT).returncode, 0)
+
     def test_each_forbidden_call_kills(self):
         for call in ("socket", "unix-socket", "fork", "exec", "write-file", "make-file",
                      "remove-file", "ptrace"):
             self.assertEqual(storekit.run([CONFINED, call]).returncode, -signal.SIGSYS, call)
         self.assertEqual(storekit.run([CONFINED, "read-file"]).returncode, 0)
+
+    def commands(self):
+        name = storekit.name_of(PREFLIGHT)
+        pins = [word for pin in ("profile", "site", "release")
+                for word in (f"--{pin}", f"{self.folder.path}/{pin}")]
+        for words in (("store",), ("show", name), ("record", name, *pins, "--post", name)):
+            yield [storekit.VERIFY, *words, "--store", self.store]
+
+    def test_nothing_is_read_unless_all_of_it_is_in_force(self):
+        """Each step fails once, with the real filter, which is the last of them; but what
+        must fail (taking a capability back), and what only asks what the kernel has."""
+        trace = self.folder.path + "/trace"
+        for command in self.commands():
+            whole = storekit.run(["strace", "-o", trace, *command])
+            self.assertIn(whole.returncode, (0, 1), whole.stderr)
+            steps, counts, reads = [], {}, 0
+            with open(trace, encoding="utf-8") as lines:
+                for line in lines:
+                    call = line.split("(")[0]
+                    reads += call.startswith("open")
+                    if call not in ("prctl", "capget", "capset", "seccomp"):
+                        continue
+                    counts[call] = counts.get(call, 0) + 1
+                    if not re.search("_READ|_IS_SET|_GET_| = -1 ", line):
+                        steps.append((call, counts[call]))
+                        self.assertEqual(reads, 0, command)
+            self.assertGreater(len(steps), 40)
+            self.assertEqual(steps[-1][0], "seccomp")
+            for call, number in steps:
+                done = storekit.run(["strace", "-o", "/dev/null", "-e",
+                                     f"inject={call}:error=EACCES:when={number}", *command])
+                self.assertEqual((done.returncode, done.stdout), (4, b""),
+                                 (command, call, number))
 
 
 if __name__ == "__main__":

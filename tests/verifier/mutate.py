@@ -1,23 +1,27 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Turns each comparison of the judgement around, one at a time; some test must fail.
+"""Turns each comparison of the verifier around, one at a time; some test must fail.
 
   mutate.py [--seconds S [--date N]] [FILE...]
 
 A mutant is one source file with one change: an operator turned into its opposite or
 moved by one, a negation dropped, or a check that is called and never finds anything.
-It is linked into judge_many and given the cases of test_record, test_boundaries and
-test_tamper (of the last, one or two of each kind, place and answer); a mutant of
-policy/verdict.c also its unit test. With --seconds as many as that time allows, others
-each day; without, all of them. Those that no test can tell from the original, and why,
-are in mutants-equal.txt; any other that survives fails.
+One of the judgement is linked into judge_many and given the cases of test_record,
+test_boundaries and test_tamper (of the last, one or two of each kind, place and answer);
+a mutant of policy/verdict.c also its unit test. One of what reads and reports is linked
+into net-verify, with its filter and without, for the tests of the whole program. With
+--seconds as many as that time allows, others each day; without, all of them. Those that
+no test can tell from the original, and why, are in mutants-equal.txt; any other that
+survives fails.
 """
 import argparse
+import contextlib
 import datetime
 import json
 import os
 import random
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -32,9 +36,22 @@ import test_boundaries  # noqa: E402
 import test_record  # noqa: E402
 import test_tamper  # noqa: E402
 
-FILES = ("verifier/judge.c", "verifier/judge_agents.c", "verifier/judge_binding.c",
-         "verifier/judge_probes.c", "verifier/judge_times.c", "verifier/finding.c",
-         "policy/verdict.c")
+JUDGING = ("verifier/judge.c", "verifier/judge_agents.c", "verifier/judge_binding.c",
+           "verifier/judge_probes.c", "verifier/judge_times.c", "verifier/finding.c",
+           "policy/verdict.c")
+# What reads and reports, and the tests of it: the quick ones first.
+WHOLE = {name: ("test_review", "test_statuses", "test_colours", "test_attacks", "test_record",
+                "test_output") for name in
+         ("case", "main", "object", "report", "review", "statement")}
+WHOLE.update({"confine": (), "fsck": (), "show": ()})
+WHOLE.update({name: ("test_review", "test_statuses", "test_colours", "test_attacks",
+                     "test_record") for name in
+              ("report_human", "report_junit", "report_sarif", "report_tap")})
+WHOLE.update({name: ("test_statuses", "test_attacks", "test_record", "test_html") for name in
+              ("markup", "report_html")})
+WHOLE = {f"verifier/{name}.c": ["tests/store/test_verify_store.py"] + [
+    f"tests/verifier/{test}.py" for test in tests] for name, tests in WHOLE.items()}
+FILES = (*JUDGING, *WHOLE)
 # Whose changes are tried; the others are judged as they are.
 NAME = "rootless-netns"
 EQUAL = os.path.join(os.path.dirname(__file__), "mutants-equal.txt")
@@ -259,40 +276,85 @@ def add_tampered(suites):
 # --- mutants ------------------------------------------------------------------------
 
 
+def link_program(folder, name, *objects):
+    program = os.path.join(folder, name)
+    subprocess.run(["gcc", "-o", program, *objects, *ARCHIVES, "-ljansson", "-lnettle",
+                    "-lseccomp"], check=True)
+    return program
+
+
 def build(folder, path, text):
-    """(judge_many, or None if it does not compile; a further test, if there is one)."""
-    source, program = os.path.join(folder, "mutant.c"), os.path.join(folder, "judge")
+    """What the mutant is in: judge_many or None, and the tests that take their programs
+    from the folder. Returns None if it does not compile."""
+    source, mutant = os.path.join(folder, "mutant.c"), os.path.join(folder, "mutant.o")
     with open(source, "w", encoding="utf-8") as file:
         file.write(text)
-    made = subprocess.run(COMPILE + ["-c", source, "-o", os.path.join(folder, "mutant.o")],
-                          capture_output=True, check=False)
+    made = subprocess.run(COMPILE + ["-c", source, "-o", mutant], capture_output=True,
+                          check=False)
     if made.returncode:
-        return None, None
-    link = [os.path.join(folder, "mutant.o"), *ARCHIVES, "-ljansson", "-lnettle"]
-    subprocess.run(["gcc", "-o", program, f"{BUILD}/obj/tests/verifier/judge_many.o", *link],
-                   check=True)
+        return None
+    judge, tests = None, WHOLE.get(path, [])
+    if path in JUDGING:
+        judge = link_program(folder, "judge", mutant, f"{BUILD}/obj/tests/verifier/judge_many.o")
     # What is read and what is said: test_record, with the program whole.
     if path in ("verifier/judge.c", "verifier/finding.c"):
-        whole = os.path.join(folder, "net-verify")
-        subprocess.run(["gcc", "-o", whole, f"{BUILD}/obj/verifier/main.o", *link,
-                        "-lseccomp"], check=True)
-        return program, [sys.executable, "tests/verifier/test_record.py"]
-    if path != "policy/verdict.c":
-        return program, None
-    unit = os.path.join(folder, "unit")
-    subprocess.run(["gcc", "-o", unit, f"{BUILD}/obj/tests/unit/test_verdict.o", *link,
-                    "-lcmocka"], check=True)
-    return program, [unit]
+        tests = ["tests/verifier/test_record.py"]
+    if tests:
+        main = [] if path == "verifier/main.c" else [f"{BUILD}/obj/verifier/main.o"]
+        link_program(folder, "net-verify", mutant, *main, "-static")
+        unconfined = f"{BUILD}/obj/tests/store/unconfined.o"
+        if path != "verifier/confine.c":
+            link_program(folder, "unconfined", mutant, *main, unconfined)
+        link_program(folder, "confined", *([] if path == "verifier/main.c" else [mutant]),
+                     f"{BUILD}/obj/tests/store/confined.o")
+    if path == "policy/verdict.c":
+        tests = [link_program(folder, "unit", mutant,
+                              f"{BUILD}/obj/tests/unit/test_verdict.o", "-lcmocka")]
+    return judge, tests
 
 
-def is_killed(suites, program, further):
-    if further:
-        environment = {**os.environ, "NET_VERIFY": os.path.join(os.path.dirname(program),
-                                                                "net-verify")}
-        if subprocess.run(further, capture_output=True, check=False, timeout=120,
-                          env=environment).returncode:
-            return True
-    return not all(suite.holds(program) for suite in suites.by_pins.values())
+def passes(test, environment):
+    """What hangs does not; nothing of it is left."""
+    process = subprocess.Popen([test], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL, env=environment,
+                               start_new_session=True)
+    try:
+        return process.wait(timeout=120) == 0
+    except subprocess.TimeoutExpired:
+        return False
+    finally:
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            if process.poll() is None:
+                os.killpg(process.pid, number)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(timeout=10)
+
+
+def is_killed(suites, folder, judge, tests):
+    environment = {**os.environ, "NET_VERIFY": os.path.join(folder, "net-verify"),
+                   "VERIFY_CONFINED": os.path.join(folder, "confined"),
+                   "VERIFY_UNCONFINED": os.path.join(folder, "unconfined")}
+    if not all(passes(test, environment) for test in tests):
+        return True
+    return judge is not None and not all(suite.holds(judge) for suite in suites.by_pins.values())
+
+
+class Baseline:
+    """Without a mutation no test may fail, or every mutant would be taken for killed."""
+
+    def __init__(self, suites, folder):
+        self.suites, self.folder = suites, folder
+        self.proven = set()
+
+    def prove(self, path):
+        if path in self.proven:
+            return
+        with open(path, encoding="utf-8") as file:
+            judge, tests = build(self.folder, path, file.read())
+        new = [test for test in tests if test not in self.proven]
+        if is_killed(self.suites, self.folder, judge, new):
+            raise SystemExit(f"mutate: {path}: something fails without a mutation")
+        self.proven.update([path, *new])
 
 
 def choose(arguments):
@@ -318,22 +380,22 @@ def main():
     suites, equal = Suites(), load_equal()
     killed, alive, same, broken = 0, [], 0, 0
     try:
-        add_samples(suites)
-        add_tampered(suites)
-        program = f"{BUILD}/tests/judge_many"
-        if is_killed(suites, program, None):
-            raise SystemExit("mutate: a case fails without a mutation")
+        if any(path in JUDGING for path in arguments.files or FILES):
+            add_samples(suites)
+            add_tampered(suites)
         with tempfile.TemporaryDirectory() as folder:
+            baseline = Baseline(suites, folder)
             for path, what, number, text in choose(arguments):
                 if arguments.seconds and time.monotonic() - begun > arguments.seconds:
                     break
                 if what in equal:
                     same += 1
                     continue
-                mutant, further = build(folder, path, text)
-                if not mutant:
+                baseline.prove(path)
+                built = build(folder, path, text)
+                if not built:
                     broken += 1
-                elif is_killed(suites, mutant, further):
+                elif is_killed(suites, folder, *built):
                     killed += 1
                 else:
                     alive.append(what)

@@ -18,7 +18,7 @@ sys.path.insert(0, os.path.dirname(__file__))
 import evidence  # noqa: E402
 import real  # noqa: E402
 
-UNCONFINED = "build/tests/verify_unconfined"
+UNCONFINED = os.environ.get("VERIFY_UNCONFINED", "build/tests/verify_unconfined")
 WORDS = {0: "verified", 1: "refused", 3: "unmatched", 4: "could not tell"}
 GRAVITY = (0, 3, 4, 1)
 
@@ -126,6 +126,14 @@ class StatusesTest(unittest.TestCase):
                          ["verified", "could-not-tell", "probe-unmatched"])
         self.assertEqual(re.findall(r'class="verdict (\w+)"', outputs["html"].stdout),
                          ["verified", "unknown", "unmatched"])
+
+    def test_without_a_statement_the_status_is_the_same(self):
+        for status in GRAVITY:
+            with self.subTest(status):
+                done = self.run_with([status], "--export", "in-toto")
+                self.assertEqual((done.returncode, bool(done.stdout)),
+                                 (status, status == 0), done.stderr)
+                self.assertEqual(len(done.stderr.splitlines()), int(status != 0))
 
     def test_a_statement_of_the_verified_one_alone(self):
         done = self.run_with((0, 4, 3), "--export", "in-toto")
