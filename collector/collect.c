@@ -44,8 +44,10 @@ static int end(struct session *session, struct collect_result *result, struct di
 	if (error)
 		return error;
 	result->is_clean = ending_is_clean(session, residue);
-	if (!result->is_clean)
+	if (!result->is_clean) {
+		ending_explain(residue, &result->residue);
 		return 0;
+	}
 	return journal_remove(&session->journal, diag);
 }
 
@@ -115,7 +117,8 @@ static int collect(struct session *session, struct collect_result *result,
 		session_add_leaks(session, diag);
 	failed = end(session, result, &ending);
 	if (error) {
-		result->residue = ending;
+		if (failed)
+			result->residue = ending;
 		return error;
 	}
 	if (failed) {
@@ -183,8 +186,6 @@ int collect_recover(struct session *session, bool *ret_found, struct diag *diag)
 	if (!error)
 		error = end(session, &result, diag);
 	if (!error && !result.is_clean)
-		error = diag_fail(
-			diag, 0, "recover",
-			"residue remains; remove it by hand, then run it again");
+		error = ending_explain(&session->record.residue, diag);
 	return error;
 }

@@ -11,7 +11,7 @@ struct collect_result {
 	char record_sha256[DIGEST_TEXT_SIZE]; /* "" without a record */
 	size_t probes, good; /* all, and those that matched and are conclusive */
 	bool is_clean;
-	struct diag residue; /* why it is not, if that was a failure */
+	struct diag residue; /* if not: what is left, or why that is not known */
 };
 
 /* Runs the collection that `config_path` asks for, on a session that is open. With

@@ -304,3 +304,14 @@ bool ending_is_clean(const struct session *session, const struct record_residue 
 	return !residue->containers && !residue->networks && !residue->processes &&
 	       !residue->files && strcmp(residue->worker_active_state, "inactive") == 0;
 }
+
+int ending_explain(const struct record_residue *residue, struct diag *diag)
+{
+	return diag_fail(diag, 0, "residue",
+			 "%lld containers, %lld networks, %lld processes and %lld files "
+			 "are left, the worker is %s; end and remove by hand what should "
+			 "not be there",
+			 (long long)residue->containers, (long long)residue->networks,
+			 (long long)residue->processes, (long long)residue->files,
+			 residue->worker_active_state);
+}

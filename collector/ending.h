@@ -16,4 +16,7 @@ int ending_measure(struct session *session, struct record_residue *ret_residue,
 		   struct diag *diag);
 bool ending_is_clean(const struct session *session, const struct record_residue *residue);
 
+/* What is left, in words: "could not tell" that all was taken back. */
+int ending_explain(const struct record_residue *residue, struct diag *diag);
+
 #endif

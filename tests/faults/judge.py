@@ -26,7 +26,8 @@ class Outcome:
         self.events, self.told = [], []
         self.result = {}
         self.records = []  # names of those that it kept
-        self.bases = {}  # by probe, of the first of them: what its answer rests on
+        # Of the first of them: what each probe's answer rests on, and what was counted.
+        self.bases, self.residue = {}, {}
         self.left = []  # what it left on the host, in sentences
         self.verifier_status, self.verifier_text = None, ""
 
@@ -64,6 +65,8 @@ class Outcome:
     def take_record(self, record):
         self.bases = {probe["id"]: probe["basis"] for phase in record["phases"]
                       for probe in phase["probes"]}
+        self.residue = {what: count for what, count in record["residue"].items()
+                        if isinstance(count, int) and what != "measured_at_unix" and count}
 
     def reason(self):
         return self.text.split("\n")[-1].split("refused: ")[-1]
@@ -110,19 +113,23 @@ def judge_refusal(row, outcome, key, status):
 
 
 def judge_record(row, outcome):
-    wanted = row.get("BAD", {})
+    wanted, residue = row.get("BAD", {}), row.get("RESIDUE", {})
+    status = 3 if wanted or residue else 0
     demand(outcome.bad() == wanted, outcome, f"{wanted or 'no bad probe'} is due")
-    demand(outcome.status == (3 if wanted else 0), outcome,
-           f"exit status {3 if wanted else 0} is due")
+    demand(outcome.status == status, outcome, f"exit status {status} is due")
     demand(outcome.records == [outcome.result.get("record_sha256")], outcome,
            f"one record is due, not {outcome.records}")
     demand(outcome.probes and outcome.result["probes"] == len(outcome.probes), outcome,
            f"{outcome.result.get('probes')} probes in the result, {len(outcome.probes)} told")
     demand(not outcome.left, outcome, f"left on the host: {'; '.join(outcome.left)}")
+    demand(outcome.residue == residue, outcome,
+           f"residue {residue} is due, not {outcome.residue}")
+    for what, count in residue.items():
+        demand(f"{count} {what}" in outcome.text, outcome, f"nobody is told of the {what}")
     for probe, basis in row.get("BASIS", {}).items():
         demand(outcome.bases.get(probe) == basis, outcome,
                f"{probe} rests on {outcome.bases.get(probe)}, not {basis}")
-    return judge_verification(row, outcome, wanted)
+    return judge_verification(row, outcome, {**wanted, **residue})
 
 
 def judge_verification(row, outcome, wanted):
@@ -130,7 +137,7 @@ def judge_verification(row, outcome, wanted):
     if row.kind == "good":
         demand(outcome.verifier_status == 0, outcome, said)
         return f"{outcome.result['good']} of {outcome.result['probes']} probes good, verified"
-    if wanted:  # A record with a bad probe is not verified, either.
+    if wanted:  # A record with a bad probe or with residue is not verified, either.
         demand(outcome.verifier_status in (1, 3), outcome, said)
         return "exit 3: " + ", ".join(f"{probe} {why}" for probe, why in sorted(wanted.items()))
     demand(outcome.verifier_status == 1, outcome, said)

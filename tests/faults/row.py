@@ -10,7 +10,7 @@ import runpy
 HERE = os.path.dirname(os.path.abspath(__file__))
 KINDS = {"sabotages": "sabotage", "good": "good"}
 TEXTS = ("PREFLIGHT_REFUSED", "REFUSED", "UNTOLD", "NOT_VERIFIED")
-EXPECTATIONS = (*TEXTS, "BAD")
+EXPECTATIONS = (*TEXTS, "BAD", "RESIDUE")
 ACTS = ("DO", "WORLD", "HOST", "PROFILE", "WRAP", "WINDOW")
 NAMES = {"LAYER", "WHEN", "UNTIL", "CLOSE", "FIRST", "UNDO", "LAST", "LEAVES", "BASIS", *ACTS,
          *EXPECTATIONS}
@@ -26,7 +26,7 @@ class Mistake(Exception):
 
 
 def says_something(key, value):
-    if key == "BAD":
+    if key in ("BAD", "RESIDUE"):
         return isinstance(value, dict) and value and all(value.values())
     return bool(value) and all(isinstance(text, str) and text for text in texts_of(value))
 
