@@ -6,22 +6,13 @@
 
 /*
  * A plan is never empty: net-verify is given at least one record. No line ever
- * carries a directive: what could not be judged is "not ok". '#' and '\' in a
- * description would start one, so they are escaped (TAP 14, "Escaping").
+ * carries a directive: what could not be judged is "not ok", and a description is made
+ * of digests and words of ours, none of which has a '#'.
  *
  * Version 13, because prove takes 14 for an error (Test::Harness 3.44): with it nothing
  * would pass. Its readers pass over the indented lines of a subtest, whose outcome the
  * record's own line has.
  */
-
-static void put_description(struct buffer *out, const char *text)
-{
-	for (; *text; text++) {
-		if (*text == '#' || *text == '\\')
-			buffer_add_byte(out, '\\');
-		buffer_add_byte(out, *text);
-	}
-}
 
 /* A YAML scalar in single quotes: a quote inside is doubled. */
 static void put_quoted(struct buffer *out, const char *text)
@@ -79,12 +70,10 @@ static void add_tap(struct buffer *out, const struct report_entry *entry, size_t
 		buffer_print(out, "# Subtest: %s\n", entry->record_sha256);
 		put_probes(out, &entry->case_->record);
 	}
-	buffer_print(out, "%s %zu - ",
+	buffer_print(out, "%s %zu - %s: %s\n",
 		     verdict && verdict->judgement == JUDGEMENT_VERIFIED ? "ok"
 									 : "not ok",
-		     index + 1);
-	put_description(out, entry->record_sha256);
-	buffer_print(out, ": %s\n",
+		     index + 1, entry->record_sha256,
 		     verdict ? judgement_names[verdict->judgement] : "could not tell");
 	if (verdict && !verdict->findings.count)
 		return;

@@ -73,6 +73,7 @@ benches += tests/store/bench.py
 tests += unit:tests/verifier/test_record.py
 tests += unit:tests/verifier/test_colours.py
 tests += unit:tests/verifier/test_review.py
+tests += unit:tests/verifier/test_formats.py
 tests += unit:tests/verifier/test_statuses.py
 tests += unit:tests/verifier/test_output.py
 tests += unit:tests/verifier/test_attacks.py

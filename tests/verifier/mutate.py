@@ -44,10 +44,9 @@ WHOLE = {name: ("test_review", "test_statuses", "test_colours", "test_attacks", 
                 "test_output") for name in
          ("case", "main", "object", "report", "review", "statement")}
 WHOLE.update({"confine": (), "fsck": (), "show": ()})
-WHOLE.update({name: ("test_review", "test_statuses", "test_colours", "test_attacks",
-                     "test_record") for name in
+WHOLE.update({name: ("test_formats", "test_statuses", "test_attacks", "test_record") for name in
               ("report_human", "report_junit", "report_sarif", "report_tap")})
-WHOLE.update({name: ("test_statuses", "test_attacks", "test_record", "test_html") for name in
+WHOLE.update({name: ("test_formats", "test_attacks", "test_record", "test_html") for name in
               ("markup", "report_html")})
 WHOLE = {f"verifier/{name}.c": ["tests/store/test_verify_store.py"] + [
     f"tests/verifier/{test}.py" for test in tests] for name, tests in WHOLE.items()}
