@@ -98,4 +98,4 @@ verify_empty_sources := tests/verifier/empty.c
 benches += tests/verifier/bench.py
 
 # Each day other mutants, as many as the time allows; tests/verifier/mutate.py: all.
-tests += unit@300:tests/verifier/mutate.py|--seconds|110
+tests += unit@600:tests/verifier/mutate.py|--seconds|90

@@ -10,9 +10,9 @@ One of the judgement is linked into judge_many and given the cases of test_recor
 test_boundaries and test_tamper (of the last, one or two of each kind, place and answer);
 a mutant of policy/verdict.c also its unit test. One of what reads and reports is linked
 into net-verify, with its filter and without, for the tests of the whole program. With
---seconds as many as that time allows, others each day; without, all of them. Those that
-no test can tell from the original, and why, are in mutants-equal.txt; any other that
-survives fails.
+--seconds as many as that time allows once the cases are there, but one at least, others
+each day; without, all of them. Those that no test can tell from the original, and why, are
+in mutants-equal.txt; any other that survives fails.
 """
 import argparse
 import contextlib
@@ -375,7 +375,6 @@ def main():
     parser.add_argument("--date", type=int, help="a day's number; today's if not given")
     parser.add_argument("files", nargs="*")
     arguments = parser.parse_args()
-    begun = time.monotonic()
     suites, equal = Suites(), load_equal()
     killed, alive, same, broken = 0, [], 0, 0
     try:
@@ -384,8 +383,10 @@ def main():
             add_tampered(suites)
         with tempfile.TemporaryDirectory() as folder:
             baseline = Baseline(suites, folder)
+            begun = time.monotonic()
             for path, what, number, text in choose(arguments):
-                if arguments.seconds and time.monotonic() - begun > arguments.seconds:
+                if arguments.seconds and killed and (
+                        time.monotonic() - begun > arguments.seconds):
                     break
                 if what in equal:
                     same += 1
