@@ -6,8 +6,10 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/tcp.h>
+#include <stddef.h>
 #include <string.h>
+
+#include <linux/tcp.h>
 
 #include "agent/probe.h"
 #include "common/clock.h"
@@ -65,30 +67,44 @@ static int set_keepalive(int fd, int value)
 	return setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &value, sizeof(value));
 }
 
-/* How long nothing has come from the peer, as the kernel's keepalive counts. */
-static int read_idle_ms(int fd, int64_t *ret_idle_ms)
+/* What has come from the peer. */
+struct heard {
+	int64_t idle_ms;  /* since the last of it, as the kernel's keepalive counts */
+	uint32_t answers; /* segments without data: a peer that has none of ours to
+			   * acknowledge sends these for our keepalive probes */
+};
+
+static int read_heard(int fd, struct heard *ret_heard)
 {
 	struct tcp_info info = {0};
 	socklen_t size = sizeof(info);
 
 	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
 		return -errno;
-	*ret_idle_ms = info.tcpi_last_data_recv < info.tcpi_last_ack_recv
-			       ? info.tcpi_last_data_recv
-			       : info.tcpi_last_ack_recv;
+	if (size < offsetof(struct tcp_info, tcpi_data_segs_out))
+		return -EOPNOTSUPP; /* before Linux 4.6 */
+	*ret_heard = (struct heard){
+		.idle_ms = info.tcpi_last_data_recv < info.tcpi_last_ack_recv
+				   ? info.tcpi_last_data_recv
+				   : info.tcpi_last_ack_recv,
+		.answers = info.tcpi_segs_in - info.tcpi_data_segs_in,
+	};
 	return 0;
 }
 
 /* TCP_USER_TIMEOUT counts from the last segment received, not from now: without the
  * idle time one lost keepalive probe would end a flow that is well. The order matters:
  * TCP_KEEPIDLE restarts the timer, so everything else is set by then. */
-static int ask_peer(int fd, int64_t timeout_ms)
+static int ask_peer(int fd, int64_t timeout_ms, uint32_t *ret_answers)
 {
-	int64_t patience_ms = timeout_ms - KEEPALIVE_MARGIN_MS, idle_ms = 0;
-	int error = read_idle_ms(fd, &idle_ms);
+	int64_t patience_ms = timeout_ms - KEEPALIVE_MARGIN_MS, idle_ms;
+	struct heard heard;
+	int error = read_heard(fd, &heard);
 
 	if (error)
 		return error;
+	*ret_answers = heard.answers;
+	idle_ms = heard.idle_ms;
 	if (patience_ms < 1)
 		patience_ms = 1;
 	if (patience_ms + idle_ms > INT32_MAX)
@@ -157,7 +173,7 @@ static int start_check(struct probe *probe, struct agent *agent, struct diag *di
 	 * buffer would make every cut flow look alive. */
 	if (take_data(probe, agent, true))
 		return 0;
-	error = ask_peer(probe->fd, probe->request.timeout_ms);
+	error = ask_peer(probe->fd, probe->request.timeout_ms, &probe->check.answers);
 	if (error)
 		finish_check(probe, agent, OUTCOME_PROBE_ERROR, -error);
 	else
@@ -174,16 +190,15 @@ static void check_ready(struct probe *probe, struct agent *agent)
 
 /* Whether the peer has answered a keepalive probe of this check. The kernel does not
  * count one that was lost on this host (no carrier, a full queue), so such a flow would
- * be idle for ever. */
+ * be idle for ever. Nor is it an answer that the peer sends its data again and again,
+ * because our side of a cut flow cannot acknowledge it. */
 static int has_answered(const struct probe *probe, bool *ret_answered)
 {
-	int64_t elapsed_ms = (clock_monotonic_us() - probe->started_us) / 1000;
-	int64_t idle_ms = 0;
-	int error = read_idle_ms(probe->fd, &idle_ms);
+	struct heard heard;
+	int error = read_heard(probe->fd, &heard);
 
-	/* The first probe is a second old at the least; half of one is for the ticks. */
 	if (!error)
-		*ret_answered = idle_ms < elapsed_ms - KEEPALIVE_SECONDS * 500;
+		*ret_answered = heard.answers != probe->check.answers;
 	return error;
 }
 

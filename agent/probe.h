@@ -61,6 +61,9 @@ struct probe {
 			struct status_line line;
 			size_t sent;
 		} proxy;
+		struct {
+			uint32_t answers; /* that the flow had had when it began */
+		} check;
 	};
 };
 

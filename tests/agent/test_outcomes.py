@@ -5,6 +5,7 @@ must say which."""
 import contextlib
 import ctypes
 import errno
+import itertools
 import os
 import resource
 import socket
@@ -469,6 +470,31 @@ class CheckTest(NetworkTest):
         with self.rules(self.there, hooked("input", f"tcp dport {PORT} drop")):
             self.assertEqual(self.check(connection)[0], "timeout")
 
+    def test_data_that_is_sent_again_is_no_sign_of_life(self):
+        """A peer that spoke after the cut repeats itself until it gives up: that tells nothing."""
+        cuts = ("drop", "reject with icmpx admin-prohibited")
+        connections, peers = [], []
+        for number, address in itertools.product(range(len(cuts)), (THERE, THERE6)):
+            listener = self.there.listen(address, PORT + 1 + number)
+            self.addCleanup(listener.close)
+            connections.append(self.agent.ask("establish", address=address,
+                                              port=PORT + 1 + number,
+                                              timeout_ms=SLOW)["connection"])
+            peer, _ = listener.accept()
+            self.addCleanup(peer.close)
+            peers.append(peer)
+        rules = "; ".join(f"tcp dport {PORT + 1 + i} {cut}" for i, cut in enumerate(cuts))
+        with self.rules(self.here, hooked("output", rules)):
+            for peer in peers:
+                peer.sendall(b"x")
+            for number in range(len(cuts)):
+                wait_for_arrival(self.here, PORT + 1 + number, 2)
+            # As long as it takes for the peer to have spoken again in the middle.
+            answers = self.agent.ask_all([dict(op="check", connection=c, timeout_ms=5000)
+                                          for c in connections])
+        for answer in answers:
+            self.assertIn(answer["outcome"], ("timeout", "unreachable", "not_permitted"))
+
     def test_one_lost_probe_is_not_the_end(self):
         """A flow that has been idle for longer than the check lasts, of whose keepalive
         probes the first is lost: alive."""
@@ -517,6 +543,14 @@ def socket_timers(namespace, peer):
 
 def wait_for_keepalive(namespace, peer):
     while b"keepalive" not in socket_timers(namespace, peer):
+        pass
+
+
+def wait_for_arrival(namespace, port, flows):
+    """Until so many flows to that port hold data that nobody has read."""
+    while [line.split()[0] for line in namespace.run(
+            ["/usr/bin/ss", "-tnH", "state", "established", "dport", f"= :{port}"]
+            ).stdout.splitlines()].count(b"1") < flows:
         pass
 
 
