@@ -98,7 +98,7 @@ static int read_heard(int fd, struct heard *ret_heard)
 static int ask_peer(int fd, int64_t timeout_ms, uint32_t *ret_answers)
 {
 	int64_t patience_ms = timeout_ms - KEEPALIVE_MARGIN_MS, idle_ms;
-	struct heard heard;
+	struct heard heard = {0};
 	int error = read_heard(fd, &heard);
 
 	if (error)
@@ -194,7 +194,7 @@ static void check_ready(struct probe *probe, struct agent *agent)
  * because our side of a cut flow cannot acknowledge it. */
 static int has_answered(const struct probe *probe, bool *ret_answered)
 {
-	struct heard heard;
+	struct heard heard = {0};
 	int error = read_heard(probe->fd, &heard);
 
 	if (!error)
