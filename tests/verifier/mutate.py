@@ -48,8 +48,8 @@ WHOLE.update({name: ("test_formats", "test_statuses", "test_attacks", "test_reco
               ("report_human", "report_junit", "report_sarif", "report_tap")})
 WHOLE.update({name: ("test_formats", "test_attacks", "test_record", "test_html") for name in
               ("markup", "report_html")})
-WHOLE = {f"verifier/{name}.c": ["tests/store/test_verify_store.py"] + [
-    f"tests/verifier/{test}.py" for test in tests] for name, tests in WHOLE.items()}
+WHOLE = {f"verifier/{name}.c": [f"tests/verifier/{test}.py" for test in tests]
+         + ["tests/store/test_verify_store.py"] for name, tests in WHOLE.items()}
 FILES = (*JUDGING, *WHOLE)
 # Whose changes are tried; the others are judged as they are.
 NAME = "rootless-netns"
@@ -301,9 +301,9 @@ def build(folder, path, text):
     if tests:
         main = [] if path == "verifier/main.c" else [f"{BUILD}/obj/verifier/main.o"]
         link_program(folder, "net-verify", mutant, *main, "-static")
-        unconfined = f"{BUILD}/obj/tests/store/unconfined.o"
-        if path != "verifier/confine.c":
-            link_program(folder, "unconfined", mutant, *main, unconfined)
+        # In the place of the confinement, or of its mutant.
+        link_program(folder, "unconfined", *([] if path == "verifier/confine.c" else [mutant]),
+                     *main, f"{BUILD}/obj/tests/store/unconfined.o")
         link_program(folder, "confined", *([] if path == "verifier/main.c" else [mutant]),
                      f"{BUILD}/obj/tests/store/confined.o")
     if path == "policy/verdict.c":

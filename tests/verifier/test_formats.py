@@ -68,14 +68,79 @@ def moment(seconds):
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
-class Text(html.parser.HTMLParser):
+class Page(html.parser.HTMLParser):
+    """Its text, and its tables: rows of cells, each (class, text)."""
+
     def __init__(self, page):
         super().__init__()
-        self.text = ""
+        self.text, self.tables, self.is_cell = "", [], False
         self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        if tag == "table":
+            self.tables.append([])
+        elif tag == "tr":
+            self.tables[-1].append([])
+        elif tag in ("td", "th"):
+            self.tables[-1][-1].append([dict(attrs).get("class"), ""])
+            self.is_cell = True
+        elif tag == "br":
+            self.handle_data("|")
+
+    def handle_endtag(self, tag):
+        self.is_cell &= tag not in ("td", "th")
 
     def handle_data(self, data):
         self.text += data
+        if self.is_cell:
+            self.tables[-1][-1][-1][1] += data
+
+
+def duration(us):
+    if us < 1000:
+        return f"{us}\u00a0\u00b5s"
+    if us < 10 ** 6:
+        return f"{us // 1000}.{us % 1000 // 100}\u00a0ms"
+    return f"{us // 10 ** 6}.{us % 10 ** 6 // 10 ** 4:02}\u00a0s"
+
+
+def rests_on(probe):
+    numbers = probe["evidence"]
+    if probe["basis"] == "control":
+        control = numbers["control"]
+        return (("the control's own flow lived on: " if control["held"] else
+                 "the control got through: ")
+                + f"{duration(control['before']['elapsed_us'])} before, "
+                + f"{duration(control['after']['elapsed_us'])} after")
+    if probe["basis"] == "listener":
+        return (f"the listener accepted its {numbers['listener']['accepted']} controls and "
+                "nothing else")
+    if probe["basis"] == "deny_counter":
+        counter = numbers["deny_counter"]
+        return ("alone in flight; the kernel's deny counter went from "
+                f"{counter['packets_before']} to {counter['packets_after']}")
+    return {"listener_gone": "reached before; no socket listens there now",
+            "refusal": "the site's own proxy refused", "outcome": "the observation itself",
+            "no_route": "no route of that family where the probe was made",
+            "none": "nothing shows the cause"}[probe["basis"]]
+
+
+def rows(phase):
+    """Of neighbours that are alike and well one row."""
+    found, last = [], None
+    for probe in phase["probes"]:
+        alike = (probe["id"], probe["observed"], probe["basis"])
+        if word(probe) == "ok" and last == alike:
+            found[-1][1] += 1
+        else:
+            found.append([probe, 1])
+        last = alike if word(probe) == "ok" else None
+    for probe, times in found:
+        name = probe["id"] + (f" \u00d7 {times} endpoints" if times > 1 else "")
+        first = "the first: " if times > 1 and probe["basis"] != "outcome" else ""
+        yield [[{"ok": "good", "inconclusive": "open"}.get(word(probe), "bad"), word(probe)],
+               *([None, text] for text in (name, probe["expect"], probe["observed"],
+                                           probe["basis"], first + rests_on(probe)))]
 
 
 class FormatsTest(unittest.TestCase):
@@ -95,15 +160,14 @@ class FormatsTest(unittest.TestCase):
             stored = evidence.put(os.path.join(path, "store"), evidence.samples.canonical(record))
             found, review, _ = evidence.review(path, stored, names["post"])
             assert found == status, (case, found, review)
-            cls.cases[case] = (record, review, lambda form, path=path, stored=stored, names=names:
-                               evidence.verify(path, stored, names["post"], "--format",
-                                               form).stdout)
+            cls.cases[case] = (record, review, lambda form, count=1, path=path, stored=stored,
+                               names=names: evidence.verify(path, [stored] * count, names["post"],
+                                                            "--format", form).stdout)
 
     def each(self):
         """(record, its phases if they are shown, its review, a report of it)."""
         for case, (record, review, report) in self.cases.items():
-            with self.subTest(case):
-                yield record, [] if case == "refused" else record["phases"], review, report
+            yield record, [] if case == "refused" else record["phases"], review, report
 
     def test_human(self):
         for record, phases, review, report in self.each():
@@ -218,6 +282,41 @@ class FormatsTest(unittest.TestCase):
                 self.assertEqual(result["locations"][0]["physicalLocation"]["artifactLocation"],
                                  {"uri": "store/" + review["record_sha256"]})
 
+    def test_html(self):
+        """What test_html.py does not read in a browser."""
+        for record, phases, review, report in self.each():
+            page = Page(report("html"))
+            self.assertIn("1 record, judged by ", page.text)
+            good = sum(p["matched"] and p["conclusive"] for ph in phases for p in ph["probes"])
+            self.assertIn(
+                f"{review['checks_passed']} of {review['checks_built_in']} checks passed"
+                + (f"; {good} of {review['probes']} probes as expected" if phases else "\n"),
+                page.text)
+            tables = page.tables
+            if review["findings"]:
+                self.assertEqual(
+                    [(row[0][1].split("|")[0], *(text for _, text in row[1:]))
+                     for row in tables.pop(0)[1:]],
+                    [(f["code"], f["document"] + f["pointer"], f["expected"], f["found"],
+                      f["next"]) for f in review["findings"]])
+            if not phases:
+                self.assertEqual(tables, [])
+                continue
+            self.assertIn("\nnot covered" + ", ".join(record["not_covered"]) + "\n", page.text)
+            for _, *cells in tables.pop(0)[1:]:
+                for kind, text in cells:
+                    wanted = re.match(r"(?:(\d+) of (\d+))?(?:\|(\w+):)?", text).groups()
+                    self.assertEqual(kind, {"inconclusive": "open", None: "good" if wanted[0]
+                                            else "faint"}.get(wanted[2], "bad"))
+            self.assertEqual([table[1:] for table in tables],
+                             [list(rows(phase)) for phase in phases])
+
+    def test_html_of_several(self):
+        _, review, report = self.cases["verified"]
+        page = report("html", 2)
+        self.assertIn("2 records, judged by ", Page(page).text)
+        self.assertEqual(page.count(f"<code>{review['record_sha256']}</code></h2>"), 2)
+
     def test_a_text_of_somebody_else(self):
         """It comes out of each format's reader as it went in."""
         with evidence.Folder() as folder:
@@ -237,7 +336,7 @@ class FormatsTest(unittest.TestCase):
         self.assertIn(f", found {found}\n", problem.text)
         (result,) = json.loads(report["sarif"])["runs"][0]["results"]
         self.assertTrue(result["message"]["text"].endswith(f", found {found}"))
-        self.assertIn(found, Text(report["html"]).text)
+        self.assertIn(found, Page(report["html"]).text)
 
 
 if __name__ == "__main__":
