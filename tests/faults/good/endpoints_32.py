@@ -3,4 +3,3 @@
 LAYER = "policy"
 HOST = {"endpoints": 32}
 PROFILE = {"trusted_dns": [{"address": "192.0.2.53", "port": 53}]}
-WINDOW = 30

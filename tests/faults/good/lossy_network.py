@@ -10,4 +10,3 @@ chain p { type filter hook prerouting priority -300
     tcp flags & (syn | ack) != syn accept
     ip saddr . tcp sport . ip daddr . tcp dport @seen accept
     add @seen { ip saddr . tcp sport . ip daddr . tcp dport } drop; }; }'"""
-WINDOW = 45
