@@ -495,6 +495,20 @@ class CheckTest(NetworkTest):
         for answer in answers:
             self.assertIn(answer["outcome"], ("timeout", "unreachable", "not_permitted"))
 
+    def test_the_peers_own_keepalive_is_no_sign_of_life(self):
+        """A peer that asks whether we are there has had no answer of ours."""
+        connection, peer = self.establish()
+        with self.rules(self.here,
+                        f"table inet t {{ chain c {{ type filter hook output priority 0; "
+                        f"tcp dport {PORT} drop; }}; chain d {{ type filter hook input "
+                        f"priority 0; tcp sport {PORT} counter; }}; }}"):
+            for option, value in ((socket.TCP_KEEPINTVL, 1), (socket.TCP_KEEPIDLE, 1)):
+                peer.setsockopt(socket.IPPROTO_TCP, option, value)
+            peer.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            self.assertEqual(self.check(connection, 5000)[0], "timeout")
+            self.assertNotIn(b"counter packets 0 ", self.here.run(
+                [netns.NFT, "list", "ruleset"]).stdout)
+
     def test_one_lost_probe_is_not_the_end(self):
         """A flow that has been idle for longer than the check lasts, of whose keepalive
         probes the first is lost: alive."""
