@@ -220,7 +220,8 @@ int engine_start_user_unit(struct engine *engine, const char *const *arguments,
 			&(struct child_spec){.path = path, .timeout_ms = timeout_ms},
 			&result, diag);
 	result.error.data[strcspn(result.error.data, "\n")] = '\0';
-	return diag_refuse(diag, path, "its unit does not start: %s", result.error.data);
+	return diag_refuse(diag, path, "%s; see 'journalctl --user' as the workload user",
+			   result.error.data);
 }
 
 /* The CLI with `rest` (ends with NULL) behind the fixed options. */

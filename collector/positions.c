@@ -217,7 +217,9 @@ static int find_daemon(struct session *session, struct agent *agent, struct diag
 	if (error)
 		return error;
 	if (!count)
-		return diag_refuse(diag, agent->unit, "ended as soon as it was started");
+		return diag_refuse(diag, agent->unit,
+				   "ended as soon as it was started; see 'journalctl "
+				   "--user' as the workload user");
 	if (count > 1)
 		return diag_refuse(diag, agent->unit,
 				   "has %zu processes, not 1; find what joined it",

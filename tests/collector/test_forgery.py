@@ -99,7 +99,7 @@ def rows():
             "daemon agent: ", mend=LET_GO),
         Row("the daemon agent, kept from starting", {"active: daemon agent's folder made":
             sh(NEVER_STARTED.replace("{0}", name))},
-            "daemon agent: /usr/bin/systemd-run: its unit does not start: Job for ",
+            "daemon agent: /usr/bin/systemd-run: Job for ", "journalctl --user",
             mend=f"rm -r /etc/systemd/user/{name}-daemon-agent-.service.d"),
         Row("the daemon agent's socket, replaced", {"active: daemon agent started":
             hold("{user}", take)},
