@@ -287,8 +287,8 @@ class Rows:
         if is_old or row.lie:
             self.preflight_at = time.monotonic()
 
-    def mend(self, host, row):
-        if row.mend:
+    def mend(self, host, row, is_disturbed):
+        if row.mend and is_disturbed:
             host_shell(host, row.mend)
         if row.lie:
             host_shell(host, HONEST)
@@ -309,12 +309,15 @@ class Rows:
             raise AssertionError(f"left: {left}")
 
     def attempt(self, host, row, window):
+        run = None
         try:
             self.ready(host, row, window)
-            return Collection(host, row.acts)
+            run = Collection(host, row.acts)
+            return run
         finally:
             try:
-                self.mend(host, row)
+                # What a window that was too short has kept from happening needs no mending.
+                self.mend(host, row, run is None or run.acts != row.acts or not row.acts)
             except AssertionError as error:
                 # What went wrong before says more.
                 self.failures.append(f"{row.name}, mended: {error}")
