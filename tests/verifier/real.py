@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The records of fixtures/records: collected on real hosts (labs), with both of their
-preflights and what they are pinned to; read as bytes, and put on disk as a store."""
+preflights and what they are pinned to; read as bytes, and put on disk as a store. And what
+several tests change in them."""
 import json
 import os
 import sys
@@ -40,3 +41,21 @@ def write(folder, files):
             file.write(files[word])
         os.chmod(path, 0o600)
     return {word: evidence.put(store, files[word]) for word in KEPT}
+
+
+def probe(record, name):
+    """The one probe with that id."""
+    (found,) = [one for phase in record["phases"] for one in phase["probes"] if one["id"] == name]
+    return found
+
+
+def leak(record, name):
+    """That probe got where it must not, truly recorded."""
+    probe(record, name).update(observed="connected", matched=False, basis="outcome")
+
+
+def make_inconclusive(record):
+    """One probe's control did not get through afterwards, truly recorded."""
+    one = probe(record, "daemon.public.after_stop")
+    one["evidence"]["control"]["after"]["outcome"] = "timeout"
+    one.update(basis="none", conclusive=False)

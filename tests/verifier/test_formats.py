@@ -28,29 +28,14 @@ DURATIONS = {"daemon.dns": (999, 1000), "daemon.metadata": (999999, 1000000)}
 
 def mixed(record):
     """A leak, an observation that is none, one that bounds nothing."""
-    for phase in record["phases"]:
-        for probe in phase["probes"]:
-            if probe["id"] == "candidate.public":
-                probe.update(observed="connected", matched=False, basis="outcome")
-            elif probe["id"] == "candidate.router.connect":
-                probe.update(observed="refused", matched=False, basis="none", conclusive=False)
-            elif probe["id"] == "daemon.public.after_stop":
-                inconclusive_one(probe)
-            elif probe["id"] in DURATIONS:
-                for side, us in zip(("before", "after"), DURATIONS[probe["id"]]):
-                    probe["evidence"]["control"][side]["elapsed_us"] = us
-
-
-def inconclusive_one(probe):
-    probe["evidence"]["control"]["after"]["outcome"] = "timeout"
-    probe.update(basis="none", conclusive=False)
-
-
-def inconclusive(record):
-    for phase in record["phases"]:
-        for probe in phase["probes"]:
-            if probe["id"] == "daemon.public.after_stop":
-                inconclusive_one(probe)
+    real.leak(record, "candidate.public")
+    real.probe(record, "candidate.router.connect").update(
+        observed="refused", matched=False, basis="none", conclusive=False)
+    real.make_inconclusive(record)
+    for name, durations in DURATIONS.items():
+        control = real.probe(record, name)["evidence"]["control"]
+        for side, us in zip(("before", "after"), durations):
+            control[side]["elapsed_us"] = us
 
 
 def refused(record):
@@ -60,7 +45,7 @@ def refused(record):
 
 CASES = {"verified": ("rootless-netns", keep, 0), "many": ("rootless-netns-32", keep, 0),
          "unmatched": ("host", keep, 3), "mixed": ("rootless-netns", mixed, 3),
-         "inconclusive": ("rootless-netns", inconclusive, 3),
+         "inconclusive": ("rootless-netns", real.make_inconclusive, 3),
          "refused": ("rootless-netns", refused, 1)}
 
 
@@ -157,9 +142,7 @@ class FormatsTest(unittest.TestCase):
     def setUpClass(cls):
         cls.cases = {}
         for case, (name, change, status) in CASES.items():
-            folder = evidence.Folder()
-            path = folder.__enter__()
-            cls.addClassCleanup(folder.__exit__)
+            path = cls.enterClassContext(evidence.Folder())
             files = real.read(name)
             names = real.write(path, files)
             record = json.loads(files["record"])

@@ -29,9 +29,7 @@ LOST = "net-verify: could not tell: standard output could not be written"
 class OutputTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        folder = evidence.Folder()
-        cls.folder = folder.__enter__()
-        cls.addClassCleanup(folder.__exit__)
+        cls.folder = cls.enterClassContext(evidence.Folder())
         cls.names = real.write(cls.folder, real.read("rootless-netns"))
         cls.aside = os.path.join(cls.folder, "aside")
         os.mkdir(cls.aside)

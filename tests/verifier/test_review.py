@@ -38,9 +38,7 @@ def counts(record):
 
 class ReviewTest(unittest.TestCase):
     def setUp(self):
-        folder = evidence.Folder()
-        self.folder = folder.__enter__()
-        self.addCleanup(folder.__exit__)
+        self.folder = self.enterContext(evidence.Folder())
 
     def write(self, name):
         self.files = real.read(name)
@@ -78,11 +76,7 @@ class ReviewTest(unittest.TestCase):
     def test_of_a_probe_that_is_not_conclusive(self):
         self.write("rootless-netns")
         record = json.loads(self.files["record"])
-        for phase in record["phases"]:
-            for probe in phase["probes"]:
-                if probe["id"] == "daemon.public.after_stop":
-                    probe["evidence"]["control"]["after"]["outcome"] = "timeout"
-                    probe.update(basis="none", conclusive=False)
+        real.make_inconclusive(record)
         self.files["record"] = evidence.samples.canonical(record)
         name = evidence.put(os.path.join(self.folder, "store"), self.files["record"])
         _, review = self.review(name)
@@ -118,8 +112,7 @@ class ReviewTest(unittest.TestCase):
         self.write("rootless-netns")
         for name, observed, word in WORDS:
             record = json.loads(self.files["record"])
-            (probe,) = [probe for phase in record["phases"] for probe in phase["probes"]
-                        if probe["id"] == name]
+            probe = real.probe(record, name)
             if observed != probe["observed"]:
                 probe.update(observed=observed, matched=False)
             stored = []
