@@ -205,23 +205,29 @@ int engine_run_as_user(struct engine *engine, const char *path,
 	return error;
 }
 
+/* child_run_checked(), but a program that says no is refused, for its first line. */
+static int run_starter(const struct child_spec *spec, struct child_result *ret_result,
+		       struct diag *diag)
+{
+	int error = child_run(spec, ret_result, diag);
+
+	if (error || ret_result->exit_status == 0)
+		return error;
+	if (ret_result->is_timeout || ret_result->is_overflow || ret_result->signal)
+		return child_explain(spec, ret_result, diag);
+	ret_result->error.data[strcspn(ret_result->error.data, "\n")] = '\0';
+	return diag_refuse(diag, spec->path,
+			   "%s; see 'journalctl --user' as the workload user",
+			   ret_result->error.data);
+}
+
 int engine_start_user_unit(struct engine *engine, const char *const *arguments,
 			   int timeout_ms, struct diag *diag)
 {
 	OWN(child_result_release) struct child_result result = {0};
-	const char *path = "/usr/bin/systemd-run";
-	int error = run_program(engine, path, arguments, timeout_ms, child_run, &result,
-				diag);
 
-	if (error || result.exit_status == 0)
-		return error;
-	if (result.is_timeout || result.is_overflow || result.signal)
-		return child_explain(
-			&(struct child_spec){.path = path, .timeout_ms = timeout_ms},
-			&result, diag);
-	result.error.data[strcspn(result.error.data, "\n")] = '\0';
-	return diag_refuse(diag, path, "%s; see 'journalctl --user' as the workload user",
-			   result.error.data);
+	return run_program(engine, "/usr/bin/systemd-run", arguments, timeout_ms,
+			   run_starter, &result, diag);
 }
 
 /* The CLI with `rest` (ends with NULL) behind the fixed options. */
